@@ -1,0 +1,179 @@
+/**
+ * What the addon exports, in one place. Everything else in TypeScript reaches the engine through native/host.
+ * Every `Promise` here is settled from the engine's own thread; the event loop never computes. Errors are SpikedError.
+ */
+
+export interface BuildInfo {
+  version: string;
+  commit: string;
+  compiler: string;
+  numericsVersion: number;
+  modelFormatVersion: number;
+}
+
+export interface IsaInfo {
+  name: string;
+  supported: boolean;
+}
+
+export interface SelfTestLine {
+  kernel: string;
+  cases: number;
+  failures: number;
+  detail: string;
+}
+
+export interface ModelInfo {
+  architecture: string;
+  form: '0.8b' | '194m';
+  weights: 'f32' | 'int8';
+  name: string;
+  dataSha256: string;
+  vocabSize: number;
+  validVocabSize: number;
+  embedDim: number;
+  nLayers: number;
+  nHeads: number;
+  headDim: number;
+  ffnDim: number;
+  maxContext: number;
+  window: number;
+  nAnchors: number;
+  threshold: number;
+  leak: number;
+  sparseAttn: boolean;
+  dynamicPrior: boolean;
+  fileSizeBytes: number;
+  nParameters: number;
+  /** Raw SentencePiece model inside the file; sizeBytes 0 when there is none. */
+  tokenizer: { offsetBytes: number; sizeBytes: number };
+}
+
+export interface Sampling {
+  /** 0 is greedy. */
+  temperature: number;
+  /** 0 is off. */
+  topK: number;
+  /** 1 is off. */
+  topP: number;
+  /** 1 is off. */
+  repetitionPenalty: number;
+  adaptiveTemperature: boolean;
+  bannedIds: Int32Array;
+}
+
+export interface StepResult {
+  id: number;
+  /** Natural log of the id's probability under the unscaled masked softmax. */
+  logprob: number;
+  /** CLOCK_MONOTONIC, nanoseconds, when the id was known. */
+  tNs: bigint;
+}
+
+export type LogitsMode = 'none' | 'last' | 'all';
+
+export interface ForwardOptions {
+  logits: LogitsMode;
+  /** Record spike counts, margins; `blockOut` too when asked. */
+  trace?: { blockOut: boolean } | undefined;
+}
+
+export interface ForwardTrace {
+  /** [n] */
+  activeEncoder: Int32Array;
+  /** [nLayers * n], layer-major */
+  activeMixer: Int32Array;
+  /** [nLayers * n], layer-major */
+  activeFfn: Int32Array;
+  /** [nLayers * n * embedDim], only when asked */
+  blockOut: Float32Array | null;
+  /** Smallest |z - threshold| of any neuron. */
+  marginEncoder: number;
+  marginMixer: number;
+  marginFfn: number;
+}
+
+export interface ForwardResult {
+  /** 'last': [vocab]; 'all': [n * vocab]; 'none': null. Raw, unmasked. */
+  logits: Float32Array | null;
+  trace: ForwardTrace | null;
+  tNs: bigint;
+}
+
+export interface SessionStats {
+  position: number;
+  mixerActive: number;
+  ffnActive: number;
+  mixerTotal: number;
+  ffnTotal: number;
+  bytesTouched: number;
+  stateBytes: number;
+}
+
+export interface Probability {
+  id: number;
+  probability: number;
+}
+
+/** One sequence. Calls on one session must not overlap; cancel() may come at any time. */
+export interface NativeSession {
+  forward(ids: Int32Array, options: ForwardOptions): Promise<ForwardResult>;
+  /** Feeds ids, then draws the next one (not fed). */
+  step(ids: Int32Array, sampling: Sampling): Promise<StepResult>;
+  /** Distribution that step would draw from, given the last forward. */
+  probabilities(sampling: Sampling): Probability[];
+  /** Log-probability of each id given those before it; [0] is 0. From a fresh session. */
+  score(ids: Int32Array): Promise<Float32Array>;
+  seed(seed: bigint): void;
+  reset(): void;
+  cancel(): void;
+  stats(): SessionStats;
+  /** [embedDim] */
+  membrane(): Float32Array;
+  /** [nLayers * embedDim] */
+  decayState(): Float32Array;
+  kvPositions(): Int32Array;
+  /** Frees at once, or when the running call ends. */
+  close(): void;
+}
+
+export interface NativeModel {
+  readonly info: ModelInfo;
+  openSession(): NativeSession;
+  close(): void;
+}
+
+export interface NativeEngine {
+  readonly isa: string;
+  readonly threads: number;
+  openModel(path: string): Promise<NativeModel>;
+  close(): void;
+}
+
+export type WeightDtype = 'f32' | 'i8';
+export type WeightLayout = 'row_major' | 'panel_4x32' | 'column_major';
+
+export interface Packed {
+  data: Uint8Array;
+  /** Padded like the rows; null for f32. */
+  scale: Float32Array | null;
+}
+
+export interface Addon {
+  /** Called once by native/host: builds the JS error for a row of the error table. */
+  setErrorFactory(make: (number: number, message: string) => Error): void;
+  build(): BuildInfo;
+  isas(): IsaInfo[];
+  /** `isa` overrides SPIKED_FORCE_ISA. */
+  openEngine(options: { threads: number; isa?: string | undefined }): NativeEngine;
+  /** JSON text of spiked_file_describe. */
+  describeFile(path: string): Promise<string>;
+  packedSize(dtype: WeightDtype, layout: WeightLayout, rows: number, cols: number): number;
+  /** Synchronous: quantises and packs a row-major block (capi/spiked.h, spiked_pack). */
+  pack(dtype: WeightDtype, layout: WeightLayout, source: Float32Array, rows: number, cols: number): Packed;
+  selfTest(isa: string, seed: bigint): Promise<SelfTestLine[]>;
+  /** GB/s (1e9 bytes), median of rounds. */
+  readBandwidth(threads: number, sizeBytes: number, rounds: number): Promise<number>;
+  /** pid, uid, gid of the peer of a connected Unix socket. */
+  peerCredentials(fd: number): { pid: number; uid: number; gid: number };
+}

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+/// Every kernel of the engine: one struct of function pointers, one table an ISA. The order of every float operation
+/// is docs/numerics.md; scalar/ is its executable form and every ISA returns its bits. Kernels are leaves: no
+/// allocation, no thread, no error; ops/ checks sizes.
+namespace spiked::kernels {
+
+/// y[t, r] = sum_c w[r, c] * x[t, c] for the rows of panels [panel_begin, panel_end).
+///
+/// w        f32 panel_4x32 of [rows, cols], cols % 32 == 0 (padded), aligned 64
+/// x        f32 [batch, x_stride], zero from the logical to the padded column, x_stride >= cols, rows aligned 64
+/// y        f32 [batch, y_stride], four values written a panel, y_stride >= 4 * panel_end; may not overlap w or x
+using MatmulF32F32 = void (*)(const float* w, const float* x, size_t x_stride, size_t batch, size_t cols,
+                              size_t panel_begin, size_t panel_end, float* y, size_t y_stride);
+
+/// y[t, r] = scale[r] * sum_c f32(w[r, c]) * x[t, c]; as above with int8 weights.
+///
+/// scale    f32 [rows padded to 4]
+using MatmulI8F32 = void (*)(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
+                             size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride);
+
+/// y[r] = sum of w[r, k] over the active columns k, in ascending order, for r in [row_begin, row_end).
+///
+/// w        f32 column_major, column k at w + k * rows_padded, aligned 64
+/// active   [n_active] ascending column numbers
+/// rows     row_begin % 64 == 0, row_end % 64 == 0, row_end <= rows_padded
+/// y        f32 [rows_padded]
+using ColumnSumF32 = void (*)(const float* w, size_t rows_padded, const uint32_t* active, size_t n_active,
+                              size_t row_begin, size_t row_end, float* y);
+
+/// y[r] = scale[r] * f32(sum of w[r, k] over the active columns); the int32 sum is exact for n_active < 2^24.
+using ColumnSumI8 = void (*)(const int8_t* w, const float* scale, size_t rows_padded, const uint32_t* active,
+                             size_t n_active, size_t row_begin, size_t row_end, float* y);
+
+/// scores[i] = dot(q, k[slots[i]]) * factor, for i in [0, n_keys).
+///
+/// q        f32 [head_dim], any head_dim, any alignment
+/// k        f32, row of slot s at k + s * k_stride
+using AttendScores = void (*)(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t n_keys,
+                              size_t head_dim, float factor, float* scores);
+
+/// y[j] = fma over i ascending of p[i] * v[slots[i], j], for j in [0, head_dim).
+using AttendValues = void (*)(const float* p, const float* v, size_t v_stride, const uint32_t* slots, size_t n_keys,
+                              size_t head_dim, float* y);
+
+/// In place: softmax over n >= 1 scores, sums in ascending order.
+using Softmax = void (*)(float* scores, size_t n);
+
+/// y = (x - mean) / sqrt(var + eps) * weight + bias over n values; y may be x.
+using LayerNorm = void (*)(const float* x, const float* weight, const float* bias, size_t n, float eps, float* y);
+
+/// y[i] = a[i] + b[i]; y may be a or b.
+using Add = void (*)(const float* a, const float* b, size_t n, float* y);
+
+/// Integrate, clamp, fire and reset n membranes; returns the number of spikes, whose indices are in active ascending.
+///
+/// membrane f32 [n], updated; x f32 [n]; active room for n
+using MembraneStep = size_t (*)(float* membrane, const float* x, size_t n, float leak, float threshold,
+                                uint32_t* active);
+
+/// Indices i, ascending, with z[i] >= threshold; returns their number. active has room for n.
+using ThresholdGather = size_t (*)(const float* z, size_t n, float threshold, uint32_t* active);
+
+/// h[i] = beta * h[i] + (1 - beta) * a[i] (two products, one add).
+using DecayStep = void (*)(float* h, const float* a, float beta, size_t n);
+
+/// In place half-split rotation of one head: pairs (j, j + half), cos and sin f32 [half].
+using Rope = void (*)(float* x, const float* cos, const float* sin, size_t half);
+
+/// y[i] = g * a[i] + (1 - g) * b[i] (two products, one add).
+using Mix = void (*)(float g, const float* a, const float* b, size_t n, float* y);
+
+/// y[i] = y[i] + (p * b[i]) (product rounded before the add).
+using ScaledAdd = void (*)(float p, const float* b, size_t n, float* y);
+
+/// In place exact (erf) GELU.
+using Gelu = void (*)(float* x, size_t n);
+
+struct Kernels {
+#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
+#include "kernels/list.def"
+#undef SPIKED_KERNEL
+};
+
+}  // namespace spiked::kernels
