@@ -59,6 +59,8 @@ export interface Sampling {
   /** 1 is off. */
   repetitionPenalty: number;
   adaptiveTemperature: boolean;
+  /** Ids at or beyond it are masked; absent, or larger than the model's, is the model's. */
+  validVocabSize?: number | undefined;
   bannedIds: Int32Array;
 }
 
