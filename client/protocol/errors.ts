@@ -8,6 +8,8 @@ export interface ErrorRow {
   readonly meaning: string;
 }
 
+// One row a line, like the other three lists.
+// prettier-ignore
 export const errorTable = {
   ERR_INVALID_ARGUMENT: { number: 100, retry: 'after_change', meaning: 'an argument has the wrong type, value or range' },
   ERR_TOKEN_UNKNOWN: { number: 101, retry: 'after_change', meaning: "a token id lies outside the model's vocabulary" },

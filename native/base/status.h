@@ -54,8 +54,8 @@ format(const char* fmt, ...);
 
 }  // namespace spiked
 
-#define SPIKED_TRY(expr)                          \
-  do {                                            \
-    ::spiked::Status spiked_try_status = (expr);  \
+#define SPIKED_TRY(expr)                                   \
+  do {                                                     \
+    ::spiked::Status spiked_try_status = (expr);           \
     if (!spiked_try_status.ok()) return spiked_try_status; \
   } while (0)

@@ -36,11 +36,11 @@ typedef struct spiked_session spiked_session;
 /* ---- build and machine ---- */
 
 typedef struct spiked_build {
-  const char* version;          /* product version */
-  const char* commit;           /* git commit or "unknown" */
-  const char* compiler;         /* name and version */
-  uint32_t numerics_version;    /* docs/numerics.md */
-  uint32_t model_format_version;/* docs/model-file.md */
+  const char* version;           /* product version */
+  const char* commit;            /* git commit or "unknown" */
+  const char* compiler;          /* name and version */
+  uint32_t numerics_version;     /* docs/numerics.md */
+  uint32_t model_format_version; /* docs/model-file.md */
 } spiked_build;
 
 void spiked_build_info(spiked_build* out);
@@ -49,12 +49,15 @@ void spiked_build_info(spiked_build* out);
 const char* spiked_isa(size_t i, int32_t* supported);
 
 /* Read bandwidth of `n_threads` pinned threads over `size_bytes` of fresh memory, in GB/s (1e9): the median of `rounds` passes. Blocks. */
-spiked_status spiked_read_bandwidth(uint32_t n_threads, size_t size_bytes, uint32_t rounds, double* gb_per_s, spiked_error* error);
+spiked_status spiked_read_bandwidth(uint32_t n_threads, size_t size_bytes, uint32_t rounds, double* gb_per_s,
+                                    spiked_error* error);
 
 /* Runs every kernel of `isa` against scalar over sizes, alignments and extremes with guard bytes, and checks that planted faults
  * are caught. `report` gets one line a kernel. Returns SPIKED_ERR_CHECK_FAILED when a kernel differs. */
-typedef void (*spiked_report)(void* user, const char* kernel, uint64_t cases, uint64_t failures, const char* detail);
-spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report report, void* user, spiked_error* error);
+typedef void (*spiked_report)(void* user, const char* kernel, uint64_t cases, uint64_t failures,
+                              const char* detail);
+spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report report, void* user,
+                               spiked_error* error);
 
 /* ---- engine ---- */
 
@@ -63,7 +66,8 @@ typedef struct spiked_engine_options {
   const char* isa;    /* NULL: SPIKED_FORCE_ISA when set, else the best */
 } spiked_engine_options;
 
-spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out, spiked_error* error);
+spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
+                                 spiked_error* error);
 void spiked_engine_close(spiked_engine* engine);
 const char* spiked_engine_isa(const spiked_engine* engine);
 uint32_t spiked_engine_threads(const spiked_engine* engine);
@@ -86,8 +90,8 @@ size_t spiked_packed_size(int32_t dtype, int32_t layout, size_t rows, size_t col
 /* Quantises (I8) and packs the row-major f32 matrix `w` [rows, cols] as docs/model-file.md says. For PANEL_4X32 the caller may go through a
  * matrix in blocks whose row counts are multiples of 4 (the last one excepted) and concatenate the outputs. `scale` may be NULL for F32.
  * Errors: SPIKED_ERR_CHECKPOINT_TENSOR when a value is not finite (the message names row and column). */
-spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t rows, size_t cols, void* out, float* scale,
-                          spiked_error* error);
+spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t rows, size_t cols, void* out,
+                          float* scale, spiked_error* error);
 
 /* ---- model ---- */
 
@@ -97,15 +101,18 @@ typedef struct spiked_model_info {
   char weights[16]; /* "f32" | "int8" */
   char name[128];
   char data_sha256[65]; /* as declared in the file */
-  uint32_t vocab_size, valid_vocab_size, embed_dim, n_layers, n_heads, head_dim, ffn_dim, max_context, window, n_anchors;
+  uint32_t vocab_size, valid_vocab_size, embed_dim, n_layers, n_heads, head_dim, ffn_dim;
+  uint32_t max_context, window, n_anchors;
   float threshold, leak;
   int32_t sparse_attn, dynamic_prior;
   uint64_t file_size_bytes;
   uint64_t n_parameters;
-  uint64_t tokenizer_offset_bytes, tokenizer_size_bytes; /* raw SentencePiece model in the file; size 0: none */
+  /* raw SentencePiece model in the file; size 0: none */
+  uint64_t tokenizer_offset_bytes, tokenizer_size_bytes;
 } spiked_model_info;
 
-spiked_status spiked_model_open(spiked_engine* engine, const char* path, spiked_model** out, spiked_error* error);
+spiked_status spiked_model_open(spiked_engine* engine, const char* path, spiked_model** out,
+                                spiked_error* error);
 void spiked_model_close(spiked_model* model);
 void spiked_model_get_info(const spiked_model* model, spiked_model_info* out);
 
@@ -127,18 +134,20 @@ typedef struct spiked_trace {
   int32_t* active_mixer;   /* [L, n]: active inputs of tcam_proj */
   int32_t* active_ffn;     /* [L, n]: active inputs of ffn.down */
   float* block_out;        /* [L, n, D] residual stream after each block */
-  float margin_encoder, margin_mixer, margin_ffn; /* smallest |z - threshold| seen; set to +inf by the caller first */
+  /* smallest |z - threshold| seen; set to +inf by the caller first */
+  float margin_encoder, margin_mixer, margin_ffn;
 } spiked_trace;
 
 /* Feeds n ids (prefill or decode: the same bits for any split). logits: f32 [vocab_size] for LAST, [n, vocab_size] for ALL, raw (unmasked).
  * Errors: TOKEN_UNKNOWN, PROMPT_EMPTY (n = 0), CANCELLED, NO_MEMORY. The context limit is not enforced here. */
-spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n, int32_t logits_mode, float* logits,
-                                     spiked_trace* trace, spiked_error* error);
+spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n,
+                                     int32_t logits_mode, float* logits, spiked_trace* trace,
+                                     spiked_error* error);
 
 typedef struct spiked_sampling {
-  float temperature; /* 0: greedy */
-  int32_t top_k;     /* 0: off */
-  float top_p;       /* 1: off */
+  float temperature;        /* 0: greedy */
+  int32_t top_k;            /* 0: off */
+  float top_p;              /* 1: off */
   float repetition_penalty; /* 1: off */
   int32_t adaptive_temperature;
   uint32_t valid_vocab_size; /* ids at or beyond it are masked; 0, or anything larger than the model's: the model's */
@@ -152,8 +161,8 @@ void spiked_session_seed(spiked_session* session, uint64_t seed);
 /* Draws the next id from the logits of the last forward (mode LAST or ALL, or NONE: they are kept inside whenever the last position's head ran).
  * History for the penalty is every id fed so far. The id is not fed. *t_ns: CLOCK_MONOTONIC when the id was known. *logprob: natural log of its
  * probability under the unscaled masked softmax (temperature 1, no penalty). Both may be NULL. */
-spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id, float* logprob, uint64_t* t_ns,
-                                    spiked_error* error);
+spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id,
+                                    float* logprob, uint64_t* t_ns, spiked_error* error);
 
 /* The distribution that spiked_session_sample would draw from, sorted by probability descending, id ascending; *n: in capacity, out count.
  * Greedy gives one id with probability 1. */
@@ -161,25 +170,28 @@ typedef struct spiked_probability {
   int32_t id;
   float probability;
 } spiked_probability;
-spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling, spiked_probability* out, size_t* n,
-                                           spiked_error* error);
+spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling,
+                                           spiked_probability* out, size_t* n, spiked_error* error);
 
 /* logprobs[i] = log p(ids[i] | ids[0..i)) for i in [1, n), masked softmax at temperature 1; logprobs[0] = 0. From a fresh (reset) session. */
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs, spiked_error* error);
+spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs,
+                                   spiked_error* error);
 
 typedef struct spiked_session_stats {
-  uint64_t position;              /* ids fed */
+  uint64_t position;                 /* ids fed */
   uint64_t mixer_active, ffn_active; /* active columns read so far, all layers */
   uint64_t mixer_total, ffn_total;   /* columns there were */
-  uint64_t bytes_touched;         /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
-  uint64_t state_bytes;           /* state and scratch allocated */
+  uint64_t
+      bytes_touched; /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
+  uint64_t state_bytes; /* state and scratch allocated */
 } spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);
 
 /* State: membrane f32 [D]; decay f32 [L, D]; the positions whose keys are kept (ascending; *n: in capacity, out count). */
 spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error);
 spiked_status spiked_session_decay(const spiked_session* session, float* out, spiked_error* error);
-spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t* out, size_t* n, spiked_error* error);
+spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t* out, size_t* n,
+                                          spiked_error* error);
 
 #ifdef __cplusplus
 }

@@ -18,8 +18,9 @@ using MatmulF32F32 = void (*)(const float* w, const float* x, size_t x_stride, s
 /// y[t, r] = scale[r] * sum_c f32(w[r, c]) * x[t, c]; as above with int8 weights.
 ///
 /// scale    f32 [rows padded to 4]
-using MatmulI8F32 = void (*)(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
-                             size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride);
+using MatmulI8F32 = void (*)(const int8_t* w, const float* scale, const float* x, size_t x_stride,
+                             size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                             size_t y_stride);
 
 /// y[r] = sum of w[r, k] over the active columns k, in ascending order, for r in [row_begin, row_end).
 ///
@@ -38,18 +39,19 @@ using ColumnSumI8 = void (*)(const int8_t* w, const float* scale, size_t rows_pa
 ///
 /// q        f32 [head_dim], any head_dim, any alignment
 /// k        f32, row of slot s at k + s * k_stride
-using AttendScores = void (*)(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t n_keys,
-                              size_t head_dim, float factor, float* scores);
+using AttendScores = void (*)(const float* q, const float* k, size_t k_stride, const uint32_t* slots,
+                              size_t n_keys, size_t head_dim, float factor, float* scores);
 
 /// y[j] = fma over i ascending of p[i] * v[slots[i], j], for j in [0, head_dim).
-using AttendValues = void (*)(const float* p, const float* v, size_t v_stride, const uint32_t* slots, size_t n_keys,
-                              size_t head_dim, float* y);
+using AttendValues = void (*)(const float* p, const float* v, size_t v_stride, const uint32_t* slots,
+                              size_t n_keys, size_t head_dim, float* y);
 
 /// In place: softmax over n >= 1 scores, sums in ascending order.
 using Softmax = void (*)(float* scores, size_t n);
 
 /// y = (x - mean) / sqrt(var + eps) * weight + bias over n values; y may be x.
-using LayerNorm = void (*)(const float* x, const float* weight, const float* bias, size_t n, float eps, float* y);
+using LayerNorm = void (*)(const float* x, const float* weight, const float* bias, size_t n, float eps,
+                           float* y);
 
 /// y[i] = a[i] + b[i]; y may be a or b.
 using Add = void (*)(const float* a, const float* b, size_t n, float* y);
