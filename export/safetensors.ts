@@ -21,7 +21,8 @@ const dtypes = new Map<unknown, CheckpointDtype>([
   ['I64', 'i64'], ['I32', 'i32'], ['I16', 'i16'], ['I8', 'i8'], ['U8', 'u8'],
 ]); // prettier-ignore
 
-interface TensorEntry {
+/** Where a tensor's elements lie: bytes `begin` to `end` of the file. */
+export interface SafetensorsEntry {
   name: string;
   dtype: CheckpointDtype;
   shape: number[];
@@ -30,23 +31,28 @@ interface TensorEntry {
 }
 
 export async function readSafetensors(file: InputFile): Promise<CheckpointContents> {
+  const entries = await readSafetensorsEntries(file);
+  return {
+    config: undefined,
+    tensors: entries.map((entry) => [entry.name, tensorOf(file, entry)] as const),
+    largestStorageBytes: entries.reduce((largest, { begin, end }) => Math.max(largest, end - begin), 0),
+  };
+}
+
+/** The checked table of a file's tensors, in the header's order. */
+export async function readSafetensorsEntries(file: InputFile): Promise<SafetensorsEntry[]> {
   const length = (await file.read(0, lengthBytes)).readBigUInt64LE();
   const available = Math.min(maxHeaderBytes, file.sizeBytes - lengthBytes);
-  if (length > BigInt(available))
-    throw file.invalid(`expected a header of at most ${available} bytes, found ${length}`);
+  if (length > BigInt(available)) throw file.invalid(`expected a header of at most ${available} bytes, found ${length}`);
   const header = parseHeader(file, await file.read(lengthBytes, Number(length)));
   const dataStart = lengthBytes + Number(length);
-  const entries: TensorEntry[] = [];
+  const entries: SafetensorsEntry[] = [];
   for (const [name, value] of Object.entries(header)) {
     if (name === '__metadata__') checkMetadata(file, value);
     else entries.push(parseEntry(file, name, value));
   }
   checkCoverage(file, entries, file.sizeBytes - dataStart);
-  return {
-    config: undefined,
-    tensors: entries.map((entry) => [entry.name, tensorOf(file, dataStart, entry)] as const),
-    largestStorageBytes: entries.reduce((largest, { begin, end }) => Math.max(largest, end - begin), 0),
-  };
+  return entries.map((entry) => ({ ...entry, begin: dataStart + entry.begin, end: dataStart + entry.end }));
 }
 
 function parseHeader(file: InputFile, bytes: Buffer): Record<string, unknown> {
@@ -63,7 +69,7 @@ function checkMetadata(file: InputFile, value: unknown): void {
     throw file.invalid('"__metadata__": expected an object of strings, found another value');
 }
 
-function parseEntry(file: InputFile, name: string, value: unknown): TensorEntry {
+function parseEntry(file: InputFile, name: string, value: unknown): SafetensorsEntry {
   const invalid = (text: string) => file.invalid(`tensor "${name}": ${text}`);
   if (!isRecord(value)) throw invalid('expected an object, found another value');
   const extra = Object.keys(value).find((key) => !['dtype', 'shape', 'data_offsets'].includes(key));
@@ -85,7 +91,7 @@ function parseEntry(file: InputFile, name: string, value: unknown): TensorEntry 
   return { name, dtype, shape, begin, end };
 }
 
-function checkCoverage(file: InputFile, entries: TensorEntry[], dataBytes: number): void {
+function checkCoverage(file: InputFile, entries: SafetensorsEntry[], dataBytes: number): void {
   let position = 0;
   for (const { name, begin, end } of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (begin !== position)
@@ -96,7 +102,7 @@ function checkCoverage(file: InputFile, entries: TensorEntry[], dataBytes: numbe
     throw file.invalid(`expected ${position} bytes of tensor data, found ${dataBytes}`);
 }
 
-function tensorOf(file: InputFile, dataStart: number, entry: TensorEntry): CheckpointTensor {
+function tensorOf(file: InputFile, entry: SafetensorsEntry): CheckpointTensor {
   const { name, dtype, shape } = entry;
   const rowBytes = rowLength(shape) * dtypeSizeBytes[dtype];
   const tensor: CheckpointTensor = {
@@ -106,7 +112,7 @@ function tensorOf(file: InputFile, dataStart: number, entry: TensorEntry): Check
     async readRows(from, to, into) {
       requireReadable(file.path, tensor);
       const out = rowTarget(tensor, from, to, into);
-      const position = dataStart + entry.begin + from * rowBytes;
+      const position = entry.begin + from * rowBytes;
       await readUpcast(dtype, out, (target) => file.readInto(target, position));
       return out;
     },
