@@ -1,0 +1,16 @@
+export { Client } from './client.js';
+export { connect } from './connect.js';
+export { Generation, type GenerateParams, type GenerateResult } from './generation.js';
+export type { CallOptions, ConnectOptions } from './options.js';
+export {
+  defaultSocketPath,
+  errorTable,
+  isErrorCode,
+  SpikedError,
+  type ErrorCode,
+  type MethodName,
+  type ModelInfoMessage,
+  type Params,
+  type Result,
+  type TokenEvent,
+} from './protocol/index.js';

@@ -1,0 +1,31 @@
+// The '/pack' entry is msgpackr without its optional native accelerator (which has an open bug with trailing bytes).
+import { Packr } from 'msgpackr/pack';
+
+// int64AsType 'auto' (a number where it is exact, else a bigint) is missing in msgpackr's own types.
+export const packr = new Packr({
+  useRecords: false,
+  variableMapSize: true,
+  mapsAsObjects: true,
+  int64AsType: 'auto' as 'bigint',
+});
+
+/** Plain MessagePack bytes of a message: standard types only, undefined keys left out, integers never as floats. */
+export function encodeMessage(message: readonly unknown[]): Buffer {
+  return packr.pack(plain(message));
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'number') return plainNumber(value);
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (ArrayBuffer.isView(value)) return Array.from(value as Int32Array | Float32Array, plainNumber);
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) if (item !== undefined) copy[key] = plain(item);
+  return copy;
+}
+
+/** msgpackr writes integers beyond 32 bits as float64 unless they are bigints. */
+function plainNumber(value: number): number | bigint {
+  const wide = Number.isSafeInteger(value) && (value > 0xffff_ffff || value < -0x8000_0000);
+  return wide ? BigInt(value) : value;
+}

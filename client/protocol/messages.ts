@@ -1,0 +1,274 @@
+import { z } from 'zod';
+import type { ErrorCode } from './errors.js';
+import * as field from './fields.js';
+
+/**
+ * Every method and event, once. The daemon checks parameters against these schemas, the client checks answers, and a test
+ * holds docs/protocol.md to them. Keys are the wire's keys. Parameters are strict; answers may grow.
+ */
+
+export interface MethodSpec {
+  params: z.ZodObject;
+  result: z.ZodType;
+  /** Beside those that any method may answer with (`commonErrors`). */
+  errors: readonly ErrorCode[];
+}
+
+/** What any method may answer with. */
+export const commonErrors = [
+  'ERR_INVALID_ARGUMENT',
+  'ERR_RPC_INVALID',
+  'ERR_METHOD_UNKNOWN',
+  'ERR_BUSY',
+  'ERR_SHUTTING_DOWN',
+  'ERR_NO_MEMORY',
+  'ERR_INTERNAL',
+] as const satisfies readonly ErrorCode[];
+
+const modelInfo = z.object({
+  architecture: z.string(),
+  form: z.string(),
+  weights: z.string(),
+  name: z.string(),
+  data_sha256: z.string(),
+  vocab_size: field.count,
+  valid_vocab_size: field.count,
+  embed_dim: field.count,
+  n_layers: field.count,
+  n_heads: field.count,
+  head_dim: field.count,
+  ffn_dim: field.count,
+  max_context: field.count,
+  /** Tokens that a request may reach: max_context unless the daemon was started with --context. */
+  context_limit: field.count,
+  window: field.count,
+  n_anchors: field.count,
+  threshold: z.number(),
+  leak: z.number(),
+  sparse_attn: z.boolean(),
+  dynamic_prior: z.boolean(),
+  file_size_bytes: field.count,
+  n_parameters: field.count,
+  tokenizer: z.boolean(),
+});
+
+/** Daemon, build, machine, limits in force, loaded models. */
+const serverInfo = {
+  params: z.strictObject({}),
+  result: z.object({
+    name: z.literal('spiked'),
+    version: z.string(),
+    commit: z.string(),
+    protocol_version: field.count,
+    model_format_version: field.count,
+    numerics_version: field.count,
+    isa: z.string(),
+    isas: z.array(z.object({ name: z.string(), supported: z.boolean() })),
+    threads: field.count,
+    pid: field.count,
+    uptime_s: z.number(),
+    methods: z.array(z.string()),
+    limits: z.record(z.string(), field.count),
+    models: z.array(z.string()),
+  }),
+  errors: [],
+} satisfies MethodSpec;
+
+/** Bytes in use: resident set, mapped model files, state of active sessions. */
+const serverMemory = {
+  params: z.strictObject({}),
+  result: z.object({ rss_bytes: field.count, model_bytes: field.count, session_bytes: field.count }),
+  errors: [],
+} satisfies MethodSpec;
+
+/** Every model file the daemon may use, sorted by name; `info` for the loaded ones. */
+const modelList = {
+  params: z.strictObject({}),
+  result: z.object({
+    models: z.array(
+      z.object({
+        name: z.string(),
+        path: z.string(),
+        loaded: z.boolean(),
+        default: z.boolean(),
+        file_size_bytes: field.count,
+        info: modelInfo.optional(),
+      }),
+    ),
+  }),
+  errors: ['ERR_FILE_IO'],
+} satisfies MethodSpec;
+
+/** Loads a model by name or by a path under the model directories. Loading a loaded model answers at once. */
+const modelLoad = {
+  params: z.strictObject({ model: field.modelName }),
+  result: z.object({ name: z.string(), path: z.string(), info: modelInfo }),
+  errors: [
+    'ERR_MODEL_NOT_FOUND',
+    'ERR_MODEL_FORBIDDEN',
+    'ERR_MODEL_INVALID',
+    'ERR_MODEL_VERSION',
+    'ERR_MODEL_UNSUPPORTED',
+    'ERR_MODEL_TENSOR',
+    'ERR_TOKENIZER_INVALID',
+    'ERR_RAM_BUDGET',
+    'ERR_FILE_IO',
+  ],
+} satisfies MethodSpec;
+
+/** Unloads a model that no request uses. */
+const modelUnload = {
+  params: z.strictObject({ model: field.modelName }),
+  result: z.object({ name: z.string() }),
+  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_MODEL_BUSY'],
+} satisfies MethodSpec;
+
+/** Text to ids. */
+const tokensEncode = {
+  params: z.strictObject({
+    text: z.string(),
+    model: field.modelName.optional(),
+    bos: z.boolean().default(false),
+  }),
+  result: z.object({ tokens: z.array(field.tokenId) }),
+  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TEXT_TOO_LONG'],
+} satisfies MethodSpec;
+
+/** Ids to text; bytes that are no UTF-8 become U+FFFD. */
+const tokensDecode = {
+  params: z.strictObject({ tokens: z.array(field.tokenId), model: field.modelName.optional() }),
+  result: z.object({ text: z.string() }),
+  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TOKEN_UNKNOWN'],
+} satisfies MethodSpec;
+
+/**
+ * Continues a prompt. `text.token` events come first, in order of `seq`; the answer comes after the last of them.
+ *
+ * `prompt` or `tokens`, exactly one: a text prompt gets BOS unless `bos` is false, `tokens` is taken as it is.
+ * Sampling: penalty, ban, temperature (0 is greedy), top_k (0 is off), top_p (1 is off), in this order; docs/numerics.md.
+ */
+const textGenerate = {
+  params: z.strictObject({
+    stream: field.streamId,
+    prompt: z.string().optional(),
+    tokens: z.array(field.tokenId).optional(),
+    model: field.modelName.optional(),
+    max_tokens: z.int().min(1).default(128),
+    temperature: z.number().min(0).max(100).default(0.8),
+    top_k: z.int().min(0).max(0x7fff_ffff).default(50),
+    top_p: z.number().min(0).max(1).default(0.9),
+    repetition_penalty: z.number().min(0.01).max(100).default(1),
+    adaptive_temperature: z.boolean().default(false),
+    seed: field.seed.optional(),
+    stop: field.stops.default([]),
+    banned: z.array(field.tokenId).default([]),
+    bos: z.boolean().default(true),
+    ignore_eos: z.boolean().default(false),
+    logprobs: z.boolean().default(false),
+  }),
+  result: z.object({
+    stream: field.streamId,
+    model: z.string(),
+    tokens: z.array(field.tokenId),
+    text: z.string(),
+    stop_reason: z.enum(['eos', 'stop', 'length', 'cancelled']),
+    /** The stop string found, when stop_reason is "stop". */
+    stop: z.string().optional(),
+    prompt_tokens: field.count,
+    generated_tokens: field.count,
+    seed: field.seed,
+    timings: z.object({
+      queued_ns: field.count,
+      prefill_ns: field.count,
+      decode_ns: field.count,
+      total_ns: field.count,
+    }),
+    /** Share of the columns that were active, so had to be read. */
+    activity: z.object({ mixer: field.share, ffn: field.share }),
+    head: z.object({ mode: z.string() }),
+  }),
+  errors: [
+    'ERR_MODEL_NOT_FOUND',
+    'ERR_MODEL_FILE_CHANGED',
+    'ERR_TOKENIZER_MISSING',
+    'ERR_TEXT_TOO_LONG',
+    'ERR_PROMPT_EMPTY',
+    'ERR_TOKEN_UNKNOWN',
+    'ERR_CONTEXT_FULL',
+    'ERR_RAM_BUDGET',
+  ],
+} satisfies MethodSpec;
+
+/** Ends a stream of this connection; its request answers with stop_reason "cancelled". False when no such stream is active. */
+const textCancel = {
+  params: z.strictObject({ stream: field.streamId }),
+  result: z.object({ cancelled: z.boolean() }),
+  errors: [],
+} satisfies MethodSpec;
+
+/** Log-probability (natural) of each id given those before it; the first has none. */
+const textScore = {
+  params: z.strictObject({
+    prompt: z.string().optional(),
+    tokens: z.array(field.tokenId).optional(),
+    model: field.modelName.optional(),
+    bos: z.boolean().default(true),
+  }),
+  result: z.object({
+    tokens: z.array(field.tokenId),
+    logprobs: z.array(z.number().nullable()),
+    total_logprob: z.number(),
+    /** exp(-total_logprob / scored ids); null when there is only one id. */
+    perplexity: z.number().nullable(),
+  }),
+  errors: textGenerate.errors,
+} satisfies MethodSpec;
+
+export const methods = {
+  'server.info': serverInfo,
+  'server.memory': serverMemory,
+  'model.list': modelList,
+  'model.load': modelLoad,
+  'model.unload': modelUnload,
+  'tokens.encode': tokensEncode,
+  'tokens.decode': tokensDecode,
+  'text.generate': textGenerate,
+  'text.cancel': textCancel,
+  'text.score': textScore,
+} as const satisfies Record<string, MethodSpec>;
+
+export type MethodName = keyof typeof methods;
+
+/** What a caller passes: keys with a default may be left out. */
+export type Params<M extends MethodName> = z.input<(typeof methods)[M]['params']>;
+/** What a method sees: defaults filled in. */
+export type FullParams<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
+/** What a method answers. */
+export type Result<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
+
+export type ModelInfoMessage = z.output<typeof modelInfo>;
+
+/** Notifications from the daemon: one map each. Unknown ones are to be ignored. */
+export const events = {
+  /**
+   * One generated token. `text` never splits a UTF-8 sequence and is withheld while it may become a stop string, so it can be
+   * empty and a later event carries the rest; the EOS token's text is empty. `t_ns`: when the id was known.
+   */
+  'text.token': z.object({
+    stream: field.streamId,
+    seq: field.count,
+    token: field.tokenId,
+    text: z.string(),
+    t_ns: field.timeNs,
+    logprob: z.number().optional(),
+  }),
+  /** Why the daemon is about to close this connection, when no request can carry the reason. */
+  'server.closing': z.object({ error: z.tuple([z.int(), z.string()]) }),
+} as const;
+
+export type EventName = keyof typeof events;
+export type TokenEvent = z.output<(typeof events)['text.token']>;
+
+export function isMethodName(name: string): name is MethodName {
+  return Object.hasOwn(methods, name);
+}
