@@ -43,7 +43,8 @@ export async function readSafetensors(file: InputFile): Promise<CheckpointConten
 export async function readSafetensorsEntries(file: InputFile): Promise<SafetensorsEntry[]> {
   const length = (await file.read(0, lengthBytes)).readBigUInt64LE();
   const available = Math.min(maxHeaderBytes, file.sizeBytes - lengthBytes);
-  if (length > BigInt(available)) throw file.invalid(`expected a header of at most ${available} bytes, found ${length}`);
+  if (length > BigInt(available))
+    throw file.invalid(`expected a header of at most ${available} bytes, found ${length}`);
   const header = parseHeader(file, await file.read(lengthBytes, Number(length)));
   const dataStart = lengthBytes + Number(length);
   const entries: SafetensorsEntry[] = [];

@@ -36,6 +36,39 @@ class Unpickler {
   private readonly marks: PickleValue[][] = []; // the stacks below each open MARK
   private readonly memo = new Map<number, PickleValue>();
 
+  private readonly execute = new Map<number, () => void>([
+    [opcodes.PROTO, () => this.proto()],
+    [opcodes.MARK, () => this.mark()],
+    [opcodes.NONE, () => this.push(null)],
+    [opcodes.NEWTRUE, () => this.push(true)],
+    [opcodes.NEWFALSE, () => this.push(false)],
+    [opcodes.BININT, () => this.push(this.take(4).readInt32LE())],
+    [opcodes.BININT1, () => this.push(this.u8())],
+    [opcodes.BININT2, () => this.push(this.take(2).readUInt16LE())],
+    [opcodes.LONG1, () => this.push(this.long(this.take(this.u8())))],
+    [opcodes.BINFLOAT, () => this.push(this.take(8).readDoubleBE())],
+    [opcodes.BINUNICODE, () => this.push(this.text(this.take(this.stringLength())))],
+    [opcodes.EMPTY_TUPLE, () => this.push(new PickleTuple([]))],
+    [opcodes.TUPLE1, () => this.push(new PickleTuple(this.popMany(1)))],
+    [opcodes.TUPLE2, () => this.push(new PickleTuple(this.popMany(2)))],
+    [opcodes.TUPLE3, () => this.push(new PickleTuple(this.popMany(3)))],
+    [opcodes.TUPLE, () => this.push(new PickleTuple(this.popToMark()))],
+    [opcodes.EMPTY_LIST, () => this.push([])],
+    [opcodes.APPEND, () => this.append(this.popMany(1))],
+    [opcodes.APPENDS, () => this.append(this.popToMark())],
+    [opcodes.EMPTY_DICT, () => this.push(new PickleDict())],
+    [opcodes.SETITEM, () => this.setItems(this.popMany(2))],
+    [opcodes.SETITEMS, () => this.setItems(this.popToMark())],
+    [opcodes.BINPUT, () => this.memoize(this.u8())],
+    [opcodes.LONG_BINPUT, () => this.memoize(this.take(4).readUInt32LE())],
+    [opcodes.BINGET, () => this.recall(this.u8())],
+    [opcodes.LONG_BINGET, () => this.recall(this.take(4).readUInt32LE())],
+    [opcodes.GLOBAL, () => this.global()],
+    [opcodes.BINPERSID, () => this.push(persistentStorage(this.pop(), this.fail))],
+    [opcodes.REDUCE, () => this.reduce()],
+    [opcodes.BUILD, () => this.build()],
+  ]);
+
   constructor(
     private readonly label: string,
     private readonly bytes: Buffer,
@@ -46,7 +79,8 @@ class Unpickler {
       this.opcodeAt = this.position;
       const opcode = this.u8();
       if (opcode === opcodes.STOP) return this.result();
-      this.execute(opcode);
+      const execute = this.execute.get(opcode) ?? this.unsafe(`opcode ${opcodeName(opcode)}`);
+      execute();
       if (this.stack.length > limits.stackDepth)
         this.fail(`expected a stack of at most ${limits.stackDepth} values, found more`);
     }
@@ -60,42 +94,6 @@ class Unpickler {
       this.fail(`expected STOP at the end, found ${this.bytes.length - this.position} bytes after it`);
     return value;
   }
-
-  private execute(opcode: number): void {
-    switch (opcode) {
-      case opcodes.PROTO: return this.proto();
-      case opcodes.MARK: return this.mark();
-      case opcodes.NONE: return this.push(null);
-      case opcodes.NEWTRUE: return this.push(true);
-      case opcodes.NEWFALSE: return this.push(false);
-      case opcodes.BININT: return this.push(this.take(4).readInt32LE());
-      case opcodes.BININT1: return this.push(this.u8());
-      case opcodes.BININT2: return this.push(this.take(2).readUInt16LE());
-      case opcodes.LONG1: return this.push(this.long(this.take(this.u8())));
-      case opcodes.BINFLOAT: return this.push(this.take(8).readDoubleBE());
-      case opcodes.BINUNICODE: return this.push(this.text(this.take(this.stringLength())));
-      case opcodes.EMPTY_TUPLE: return this.push(new PickleTuple([]));
-      case opcodes.TUPLE1: return this.push(new PickleTuple(this.popMany(1)));
-      case opcodes.TUPLE2: return this.push(new PickleTuple(this.popMany(2)));
-      case opcodes.TUPLE3: return this.push(new PickleTuple(this.popMany(3)));
-      case opcodes.TUPLE: return this.push(new PickleTuple(this.popToMark()));
-      case opcodes.EMPTY_LIST: return this.push([]);
-      case opcodes.APPEND: return this.append(this.popMany(1));
-      case opcodes.APPENDS: return this.append(this.popToMark());
-      case opcodes.EMPTY_DICT: return this.push(new PickleDict());
-      case opcodes.SETITEM: return this.setItems(this.popMany(2));
-      case opcodes.SETITEMS: return this.setItems(this.popToMark());
-      case opcodes.BINPUT: return this.memoize(this.u8());
-      case opcodes.LONG_BINPUT: return this.memoize(this.take(4).readUInt32LE());
-      case opcodes.BINGET: return this.recall(this.u8());
-      case opcodes.LONG_BINGET: return this.recall(this.take(4).readUInt32LE());
-      case opcodes.GLOBAL: return this.global();
-      case opcodes.BINPERSID: return this.push(persistentStorage(this.pop(), this.fail));
-      case opcodes.REDUCE: return this.reduce();
-      case opcodes.BUILD: return this.build();
-      default: return this.unsafe(`opcode ${opcodeName(opcode)}`);
-    }
-  } // prettier-ignore
 
   private proto(): void {
     const version = this.u8();

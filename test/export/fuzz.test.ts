@@ -1,5 +1,4 @@
-import { suite } from 'uvu';
-import * as assert from 'uvu/assert';
+import { assert, suite } from '../tools/suite.js';
 import { SpikedError } from '../../client/protocol/errors.js';
 import { Random } from './helpers/random.js';
 import { readEverything } from './helpers/reads.js';
@@ -9,8 +8,8 @@ const folder = scratchFolder();
 const test = suite('mutated checkpoints');
 test.after(() => folder.remove());
 
-const rounds = Number(process.env.SPIKED_FUZZ_ROUNDS ?? 400);
-const seed = Number(process.env.SPIKED_FUZZ_SEED ?? 20260);
+const rounds = process.env['SPIKED_TEST_LONG'] === '1' ? 15_000 : 400;
+const seed = 20_260;
 
 type Read = (path: string) => Promise<void>;
 

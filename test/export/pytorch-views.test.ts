@@ -1,5 +1,4 @@
-import { suite } from 'uvu';
-import * as assert from 'uvu/assert';
+import { assert, suite } from '../tools/suite.js';
 import { failureOf, named, readAll, readEverything, withCheckpoint } from './helpers/reads.js';
 import { f32Bytes, scratchFolder, torchBytes, type TorchFileSpec } from './helpers/torch-file.js';
 

@@ -1,5 +1,4 @@
-import { suite } from 'uvu';
-import * as assert from 'uvu/assert';
+import { assert, suite } from '../tools/suite.js';
 import { openCheckpoint } from '../../export/checkpoint.js';
 import { failureOf, readEverything, withCheckpoint } from './helpers/reads.js';
 import { dict, proto, scalar, stop, str, tensor, type TensorSpec } from './helpers/pickle.js';
@@ -32,7 +31,7 @@ for (const under of ['model', 'model_state_dict', null] as const)
     ];
     await withCheckpoint(
       file(names, { under, config: { vocab_size: 7, unknown: 'kept' } }),
-      async ({ tensors, config }) => {
+      ({ tensors, config }) => {
         assert.equal([...tensors.keys()], ['a', 'b', 'c', 'd', 'e', 'x.module.f']);
         assert.equal({ ...config }, { vocab_size: 7, unknown: 'kept' });
       },
@@ -49,7 +48,7 @@ test('keys named like parts of every object are only keys', async () => {
   const names = ['__proto__', 'constructor', 'toString'];
   await withCheckpoint(
     file(names, { config: { ['__proto__']: 1, hasOwnProperty: 2 } }),
-    async ({ tensors, config }) => {
+    ({ tensors, config }) => {
       assert.equal([...tensors.keys()], names);
       assert.ok(Object.hasOwn(config, '__proto__'));
       assert.is(({} as Record<string, unknown>).polluted, undefined);

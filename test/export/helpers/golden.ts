@@ -1,11 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-
-/** The golden data lies in a `shared/` folder beside the checkout; SPIKED_SHARED names another place. */
-const golden = join(
-  process.env.SPIKED_SHARED ?? resolve(import.meta.dirname, '../../../../../shared'),
-  'golden',
-);
+import { join } from 'node:path';
+import { sharedDir } from '../../tools/suite.js';
 
 export const goldenCases = [
   'a_base08b',
@@ -17,13 +12,11 @@ export const goldenCases = [
   'g_bf16_stored',
 ] as const;
 
-export const hasGolden = existsSync(golden);
+const golden = join(sharedDir() ?? 'shared', 'golden');
+
+/** What a test on reference data lacks; undefined when it is there. */
+export const missingGolden = existsSync(golden) ? undefined : 'no shared/golden beside the checkout';
 
 export function goldenFile(name: string, file: string): string {
   return join(golden, name, file);
-}
-
-/** Says once why a file's golden tests are not run. */
-export function reportMissingGolden(): void {
-  if (!hasGolden) console.log(`skipped: golden data expected in ${golden}`);
 }

@@ -7,7 +7,7 @@ export function readAll(tensor: CheckpointTensor): Promise<Float32Array> {
 
 export async function withCheckpoint<T>(
   path: string,
-  use: (checkpoint: Checkpoint) => Promise<T>,
+  use: (checkpoint: Checkpoint) => Promise<T> | T,
 ): Promise<T> {
   const checkpoint = await openCheckpoint(path);
   try {
@@ -25,7 +25,7 @@ export async function readEverything(path: string): Promise<void> {
 }
 
 /** The SpikedError that `run` ends with; any other end is the test's failure. */
-export async function failureOf(run: () => Promise<unknown>): Promise<SpikedError> {
+export async function failureOf(run: () => unknown): Promise<SpikedError> {
   try {
     await run();
   } catch (error) {
