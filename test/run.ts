@@ -49,7 +49,7 @@ if (wanted.length === 0) {
 
 let passed = 0;
 let failed = 0;
-let output = '';
+const failedStages: string[] = [];
 const skips: string[] = [];
 for (const stage of wanted) {
   process.stdout.write(`${stage.name}\n`);
@@ -66,11 +66,13 @@ for (const stage of wanted) {
   if (result.output !== '') process.stdout.write(`${result.output}\n`);
   passed += result.passed;
   failed += result.failed;
-  output += result.output;
+  if (result.failed > 0) failedStages.push(stage.name);
   skips.push(...result.skips);
 }
 
-if (output !== '') process.stdout.write(`\n==== what failed ====\n${output}\n`);
+if (failedStages.length > 0)
+  process.stdout.write(`failed stages: ${failedStages.join(', ')}
+`);
 for (const reason of skips) process.stdout.write(`skip ${reason}\n`);
 process.exitCode = failed > 0 ? 1 : 0;
 process.stdout.write(`${String(passed)} passed, ${String(failed)} failed, ${String(skips.length)} skipped\n`);

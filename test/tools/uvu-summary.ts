@@ -35,6 +35,6 @@ export function readSummary(stdout: string, ended: boolean): FileOutcome {
   // test.only, or uvu's own test.skip: a skip nobody explained is shown as one.
   while (skips.length < skipped) skips.push('no reason given');
   let failed = total - passed;
-  if (failed === 0 && (!ended || (total === 0 && skipped === 0))) failed = 1;
+  if (failed === 0 && (!ended || (total === 0 && skips.length === 0))) failed = 1;
   return { passed, failed, skips };
 }
