@@ -1,0 +1,94 @@
+#include "engine.h"
+
+#include "arg_reader.h"
+#include "env_state.h"
+#include "model.h"
+#include "model_open_job.h"
+
+namespace spiked::addon {
+
+Napi::Function Engine::define(Napi::Env env) {
+  return DefineClass(env, "Engine",
+                     {
+                         InstanceAccessor<&Engine::isa>("isa", napi_enumerable),
+                         InstanceAccessor<&Engine::threads>("threads", napi_enumerable),
+                         InstanceMethod<&Engine::open_model>("openModel"),
+                         InstanceMethod<&Engine::close>("close"),
+                     });
+}
+
+Napi::Value Engine::open(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  ArgReader args(env);
+  const Napi::Object options = args.object(info[0], "options");
+  const double threads =
+      args.integer(args.property(options, "threads", "options.threads"), "options.threads", 1, 256);
+  const Napi::Value isa_value = args.property(options, "isa", "options.isa");
+  const std::string isa = isa_value.IsUndefined() ? std::string() : args.string(isa_value, "options.isa");
+  if (args.failed()) return raise(env, args.failure());
+
+  const spiked_engine_options c_options{static_cast<uint32_t>(threads),
+                                        isa_value.IsUndefined() ? nullptr : isa.c_str()};
+  spiked_engine* handle = nullptr;
+  spiked_error error{};
+  if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));
+  EnvState& state = EnvState::of(env);
+  Parts parts{EngineHandle(handle), state.start_thread()};
+  if (!parts.thread) {
+    return raise(env,
+                 {SPIKED_ERR_NO_MEMORY, "engine: expected a new thread, found that the system gives none"});
+  }
+  state.parts = &parts;
+  Napi::Object object = state.engine_class.New({});
+  state.parts = nullptr;
+  return object;
+}
+
+Engine::Engine(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine>(info) {
+  auto* parts = static_cast<Parts*>(EnvState::of(info.Env()).parts);
+  if (parts == nullptr) {
+    raise(info.Env(), invalid("Engine: expected to be made by openEngine, found a constructor call"));
+    return;
+  }
+  handle_ = std::move(parts->handle);
+  thread_ = std::move(parts->thread);
+  isa_ = spiked_engine_isa(handle_.get());
+  n_threads_ = spiked_engine_threads(handle_.get());
+}
+
+Napi::Value Engine::isa(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), isa_);
+}
+
+Napi::Value Engine::threads(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), n_threads_);
+}
+
+Napi::Value Engine::open_model(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (closed_)
+    return rejection(env, {SPIKED_ERR_SESSION_CLOSED, "engine: expected an open one, found it closed"});
+  ArgReader args(env);
+  std::string path = args.string(info[0], "path");
+  if (args.failed()) return rejection(env, args.failure());
+  begin_call();
+  return thread_->post(env, std::make_unique<ModelOpenJob>(env, *this, thread_, std::move(path)));
+}
+
+Napi::Value Engine::close(const Napi::CallbackInfo& info) {
+  closed_ = true;
+  if (n_calls_ == 0) handle_.reset();
+  return info.Env().Undefined();
+}
+
+void Engine::begin_call() {
+  ++n_calls_;
+  Ref();
+}
+
+void Engine::end_call() {
+  if (--n_calls_ == 0 && closed_) handle_.reset();
+  Unref();
+}
+
+}  // namespace spiked::addon

@@ -1,0 +1,62 @@
+#include "engine_thread.h"
+
+#include <pthread.h>
+
+#include <system_error>
+
+namespace spiked::addon {
+
+std::shared_ptr<EngineThread> EngineThread::start(std::shared_ptr<Outbox> outbox) {
+  std::shared_ptr<EngineThread> self(new EngineThread(std::move(outbox)));
+  try {
+    self->thread_ = std::thread([raw = self.get()] { raw->loop(); });
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+  pthread_setname_np(self->thread_.native_handle(), "spiked-engine");
+  return self;
+}
+
+EngineThread::~EngineThread() {
+  stop();
+}
+
+Napi::Value EngineThread::post(Napi::Env env, std::unique_ptr<Job> job) {
+  Napi::Promise promise = job->promise();
+  outbox_->expect(env);
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+  return promise;
+}
+
+void EngineThread::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (running_ != nullptr) running_->cancel();
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  queue_.clear();
+}
+
+void EngineThread::loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (stopping_) return;
+    std::unique_ptr<Job> job = std::move(queue_.front());
+    queue_.pop_front();
+    running_ = job.get();
+    lock.unlock();
+    job->run();
+    lock.lock();
+    running_ = nullptr;
+    outbox_->deliver(std::move(job));
+  }
+}
+
+}  // namespace spiked::addon

@@ -1,0 +1,46 @@
+#ifndef SPIKED_ADDON_ENGINE_THREAD_H
+#define SPIKED_ADDON_ENGINE_THREAD_H
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "job.h"
+#include "outbox.h"
+
+namespace spiked::addon {
+
+/// The one thread from which an engine computes: runs jobs in the order they came. Shared by the engine's
+/// object, its models and sessions; it ends with the last of them. Everything but the loop belongs to the JS
+/// thread.
+class EngineThread {
+ public:
+  /// Null when the system gives no thread.
+  static std::shared_ptr<EngineThread> start(std::shared_ptr<Outbox> outbox);
+  ~EngineThread();
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+  Napi::Value post(Napi::Env env, std::unique_ptr<Job> job);
+  /// Cancels the running job, drops the waiting ones and joins. The environment is ending: nothing is settled
+  /// any more.
+  void stop();
+
+ private:
+  explicit EngineThread(std::shared_ptr<Outbox> outbox) : outbox_(std::move(outbox)) {}
+  void loop();
+
+  std::shared_ptr<Outbox> outbox_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::unique_ptr<Job>> queue_;
+  Job* running_ = nullptr;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace spiked::addon
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef SPIKED_ADDON_FUNCTIONS_H
+#define SPIKED_ADDON_FUNCTIONS_H
+
+#include <napi.h>
+
+/// The functions that the addon exports beside openEngine; types and meaning in native/host/addon-types.ts.
+namespace spiked::addon {
+
+Napi::Value set_error_factory(const Napi::CallbackInfo& info);
+Napi::Value build(const Napi::CallbackInfo& info);
+Napi::Value isas(const Napi::CallbackInfo& info);
+Napi::Value describe_file(const Napi::CallbackInfo& info);
+Napi::Value packed_size(const Napi::CallbackInfo& info);
+Napi::Value pack(const Napi::CallbackInfo& info);
+Napi::Value self_test(const Napi::CallbackInfo& info);
+Napi::Value read_bandwidth(const Napi::CallbackInfo& info);
+Napi::Value peer_credentials(const Napi::CallbackInfo& info);
+
+}  // namespace spiked::addon
+
+#endif

@@ -1,0 +1,39 @@
+#include <napi.h>
+
+#include "engine.h"
+#include "env_state.h"
+#include "functions.h"
+#include "model.h"
+#include "session.h"
+
+namespace spiked::addon {
+namespace {
+
+Napi::Object init(Napi::Env env, Napi::Object exports) {
+  EnvState::install(env);
+  EnvState& state = EnvState::of(env);
+  state.engine_class = Napi::Persistent(Engine::define(env));
+  state.model_class = Napi::Persistent(Model::define(env));
+  state.session_class = Napi::Persistent(Session::define(env));
+
+  exports["setErrorFactory"] = Napi::Function::New<set_error_factory>(env, "setErrorFactory");
+  exports["build"] = Napi::Function::New<build>(env, "build");
+  exports["isas"] = Napi::Function::New<isas>(env, "isas");
+  exports["openEngine"] = Napi::Function::New<Engine::open>(env, "openEngine");
+  exports["describeFile"] = Napi::Function::New<describe_file>(env, "describeFile");
+  exports["packedSize"] = Napi::Function::New<packed_size>(env, "packedSize");
+  exports["pack"] = Napi::Function::New<pack>(env, "pack");
+  exports["selfTest"] = Napi::Function::New<self_test>(env, "selfTest");
+  exports["readBandwidth"] = Napi::Function::New<read_bandwidth>(env, "readBandwidth");
+  exports["peerCredentials"] = Napi::Function::New<peer_credentials>(env, "peerCredentials");
+  return exports;
+}
+
+}  // namespace
+}  // namespace spiked::addon
+
+static Napi::Object spiked_init(Napi::Env env, Napi::Object exports) {
+  return spiked::addon::init(env, exports);
+}
+
+NODE_API_MODULE(spiked, spiked_init)

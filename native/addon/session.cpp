@@ -1,0 +1,140 @@
+#include "session.h"
+
+#include "arg_reader.h"
+#include "env_state.h"
+#include "sampling.h"
+#include "session_jobs.h"
+
+namespace spiked::addon {
+
+Napi::Function Session::define(Napi::Env env) {
+  return DefineClass(env, "Session",
+                     {
+                         InstanceMethod<&Session::forward>("forward"),
+                         InstanceMethod<&Session::step>("step"),
+                         InstanceMethod<&Session::probabilities>("probabilities"),
+                         InstanceMethod<&Session::score>("score"),
+                         InstanceMethod<&Session::seed>("seed"),
+                         InstanceMethod<&Session::reset>("reset"),
+                         InstanceMethod<&Session::cancel>("cancel"),
+                         InstanceMethod<&Session::stats>("stats"),
+                         InstanceMethod<&Session::membrane>("membrane"),
+                         InstanceMethod<&Session::decay_state>("decayState"),
+                         InstanceMethod<&Session::kv_positions>("kvPositions"),
+                         InstanceMethod<&Session::close>("close"),
+                     });
+}
+
+Napi::Value Session::create(Napi::Env env, SessionHandle handle, const spiked_model_info& shape,
+                            std::shared_ptr<EngineThread> thread) {
+  Parts parts{std::move(handle), shape, std::move(thread)};
+  EnvState& state = EnvState::of(env);
+  state.parts = &parts;
+  Napi::Object object = state.session_class.New({});
+  state.parts = nullptr;
+  return object;
+}
+
+Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
+  auto* parts = static_cast<Parts*>(EnvState::of(info.Env()).parts);
+  if (parts == nullptr) {
+    raise(info.Env(), invalid("Session: expected to be made by openSession, found a constructor call"));
+    return;
+  }
+  handle_ = std::move(parts->handle);
+  shape_ = parts->shape;
+  thread_ = std::move(parts->thread);
+}
+
+Failure Session::not_ready(const char* method) const {
+  if (closed_) return {SPIKED_ERR_SESSION_CLOSED, "session: expected an open one, found it closed"};
+  if (busy_) return invalid(std::string(method) + ": expected an idle session, found a call under way on it");
+  return {};
+}
+
+Napi::Value Session::post(Napi::Env env, std::unique_ptr<Job> job) {
+  begin_call();
+  return thread_->post(env, std::move(job));
+}
+
+void Session::begin_call() {
+  busy_ = true;
+  Ref();
+}
+
+void Session::end_call() {
+  busy_ = false;
+  if (closed_) handle_.reset();
+  Unref();
+}
+
+Napi::Value Session::forward(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("forward")) return rejection(env, failure);
+  ArgReader args(env);
+  std::vector<int32_t> ids = args.ids(info[0], "ids");
+  const Napi::Object options = args.object(info[1], "options");
+  // The choices stand in the order of enum spiked_logits.
+  const size_t logits = args.choice(args.property(options, "logits", "options.logits"), "options.logits",
+                                    {"none", "last", "all"});
+  const Napi::Value trace = args.property(options, "trace", "options.trace");
+  bool block_out = false;
+  if (!args.failed() && !trace.IsUndefined()) {
+    const Napi::Object wanted = args.object(trace, "options.trace");
+    block_out =
+        args.boolean(args.property(wanted, "blockOut", "options.trace.blockOut"), "options.trace.blockOut");
+  }
+  if (args.failed()) return rejection(env, args.failure());
+  return post(env, std::make_unique<ForwardJob>(env, *this, std::move(ids), static_cast<int32_t>(logits),
+                                                !trace.IsUndefined(), block_out));
+}
+
+Napi::Value Session::step(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("step")) return rejection(env, failure);
+  ArgReader args(env);
+  std::vector<int32_t> ids = args.ids(info[0], "ids");
+  Sampling sampling = read_sampling(args, info[1]);
+  if (args.failed()) return rejection(env, args.failure());
+  return post(env, std::make_unique<StepJob>(env, *this, std::move(ids), std::move(sampling)));
+}
+
+Napi::Value Session::score(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("score")) return rejection(env, failure);
+  ArgReader args(env);
+  std::vector<int32_t> ids = args.ids(info[0], "ids");
+  if (args.failed()) return rejection(env, args.failure());
+  return post(env, std::make_unique<ScoreJob>(env, *this, std::move(ids)));
+}
+
+Napi::Value Session::seed(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("seed")) return raise(env, failure);
+  ArgReader args(env);
+  const uint64_t seed = args.u64(info[0], "seed");
+  if (args.failed()) return raise(env, args.failure());
+  spiked_session_seed(handle_.get(), seed);
+  return env.Undefined();
+}
+
+Napi::Value Session::reset(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("reset")) return raise(env, failure);
+  spiked_error error{};
+  if (spiked_session_reset(handle_.get(), &error) != SPIKED_OK) return raise(env, failure_of(error));
+  return env.Undefined();
+}
+
+Napi::Value Session::cancel(const Napi::CallbackInfo& info) {
+  if (handle_) spiked_session_cancel(handle_.get());
+  return info.Env().Undefined();
+}
+
+Napi::Value Session::close(const Napi::CallbackInfo& info) {
+  closed_ = true;
+  if (!busy_) handle_.reset();
+  return info.Env().Undefined();
+}
+
+}  // namespace spiked::addon

@@ -1,0 +1,63 @@
+#ifndef SPIKED_ADDON_SESSION_H
+#define SPIKED_ADDON_SESSION_H
+
+#include <napi.h>
+
+#include <memory>
+#include <optional>
+
+#include "engine_thread.h"
+#include "failure.h"
+#include "handles.h"
+
+namespace spiked::addon {
+
+/// NativeSession of native/host/addon-types.ts.
+class Session : public Napi::ObjectWrap<Session> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Value create(Napi::Env env, SessionHandle handle, const spiked_model_info& shape,
+                            std::shared_ptr<EngineThread> thread);
+
+  explicit Session(const Napi::CallbackInfo& info);
+
+  spiked_session* handle() const { return handle_.get(); }
+  const spiked_model_info& shape() const { return shape_; }
+  void begin_call();
+  void end_call();
+
+ private:
+  Napi::Value forward(const Napi::CallbackInfo& info);
+  Napi::Value step(const Napi::CallbackInfo& info);
+  Napi::Value score(const Napi::CallbackInfo& info);
+  Napi::Value seed(const Napi::CallbackInfo& info);
+  Napi::Value reset(const Napi::CallbackInfo& info);
+  Napi::Value cancel(const Napi::CallbackInfo& info);
+  Napi::Value close(const Napi::CallbackInfo& info);
+  // session_reads.cpp
+  Napi::Value probabilities(const Napi::CallbackInfo& info);
+  Napi::Value stats(const Napi::CallbackInfo& info);
+  Napi::Value membrane(const Napi::CallbackInfo& info);
+  Napi::Value decay_state(const Napi::CallbackInfo& info);
+  Napi::Value kv_positions(const Napi::CallbackInfo& info);
+
+  /// Why a call cannot begin now: closed, or another call is under way.
+  Failure not_ready(const char* method) const;
+  Napi::Value post(Napi::Env env, std::unique_ptr<Job> job);
+
+  struct Parts {
+    SessionHandle handle;
+    spiked_model_info shape;
+    std::shared_ptr<EngineThread> thread;
+  };
+
+  std::shared_ptr<EngineThread> thread_;
+  SessionHandle handle_;
+  spiked_model_info shape_{};
+  bool busy_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace spiked::addon
+
+#endif

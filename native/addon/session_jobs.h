@@ -1,0 +1,81 @@
+#ifndef SPIKED_ADDON_SESSION_JOBS_H
+#define SPIKED_ADDON_SESSION_JOBS_H
+
+#include <cstdint>
+#include <vector>
+
+#include "buffer.h"
+#include "job.h"
+#include "sampling.h"
+#include "session.h"
+
+namespace spiked::addon {
+
+/// A call on one session: the session is referenced and busy until it settles.
+class SessionJob : public Job {
+ public:
+  SessionJob(Napi::Env env, Session& session, std::vector<int32_t> ids)
+      : Job(env), session_(session), handle_(session.handle()), ids_(std::move(ids)) {}
+  void cancel() override { spiked_session_cancel(handle_); }
+
+ protected:
+  void release() override { session_.end_call(); }
+
+  Session& session_;
+  spiked_session* handle_;
+  std::vector<int32_t> ids_;
+};
+
+class ForwardJob : public SessionJob {
+ public:
+  ForwardJob(Napi::Env env, Session& session, std::vector<int32_t> ids, int32_t logits_mode, bool with_trace,
+             bool with_block_out);
+  void run() override;
+
+ protected:
+  Napi::Value value(Napi::Env env) override;
+
+ private:
+  Napi::Value trace_value(Napi::Env env);
+
+  int32_t logits_mode_;
+  bool with_trace_, with_block_out_;
+  size_t n_layers_, embed_dim_, vocab_size_;
+  spiked_trace trace_{};
+  Buffer<float> logits_, block_out_;
+  Buffer<int32_t> encoder_, mixer_, ffn_;
+  uint64_t t_ns_ = 0;
+};
+
+class StepJob : public SessionJob {
+ public:
+  StepJob(Napi::Env env, Session& session, std::vector<int32_t> ids, Sampling sampling)
+      : SessionJob(env, session, std::move(ids)), sampling_(std::move(sampling)) {}
+  void run() override;
+
+ protected:
+  Napi::Value value(Napi::Env env) override;
+
+ private:
+  Sampling sampling_;
+  int32_t id_ = 0;
+  float logprob_ = 0;
+  uint64_t t_ns_ = 0;
+};
+
+class ScoreJob : public SessionJob {
+ public:
+  ScoreJob(Napi::Env env, Session& session, std::vector<int32_t> ids)
+      : SessionJob(env, session, std::move(ids)) {}
+  void run() override;
+
+ protected:
+  Napi::Value value(Napi::Env env) override;
+
+ private:
+  Buffer<float> logprobs_;
+};
+
+}  // namespace spiked::addon
+
+#endif

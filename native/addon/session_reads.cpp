@@ -1,0 +1,90 @@
+// What a session can be asked between two calls. Copies of small state, made on the JS thread.
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "arg_reader.h"
+#include "env_state.h"
+#include "sampling.h"
+#include "session.h"
+
+namespace spiked::addon {
+
+Napi::Value Session::probabilities(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("probabilities")) return raise(env, failure);
+  ArgReader args(env);
+  const Sampling sampling = read_sampling(args, info[0]);
+  if (args.failed()) return raise(env, args.failure());
+  std::vector<spiked_probability> found(shape_.vocab_size);
+  size_t n = found.size();
+  const spiked_sampling c_sampling = sampling.c();
+  spiked_error error{};
+  if (spiked_session_probabilities(handle_.get(), &c_sampling, found.data(), &n, &error) != SPIKED_OK) {
+    return raise(env, failure_of(error));
+  }
+  Napi::Array out = Napi::Array::New(env, n);
+  for (size_t i = 0; i < n; ++i) {
+    Napi::HandleScope scope(env);
+    Napi::Object entry = Napi::Object::New(env);
+    entry["id"] = Napi::Number::New(env, found[i].id);
+    entry["probability"] = Napi::Number::New(env, static_cast<double>(found[i].probability));
+    out[static_cast<uint32_t>(i)] = entry;
+  }
+  return out;
+}
+
+Napi::Value Session::stats(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("stats")) return raise(env, failure);
+  spiked_session_stats stats{};
+  spiked_session_get_stats(handle_.get(), &stats);
+  const auto number = [env](uint64_t value) { return Napi::Number::New(env, static_cast<double>(value)); };
+  Napi::Object out = Napi::Object::New(env);
+  out["position"] = number(stats.position);
+  out["mixerActive"] = number(stats.mixer_active);
+  out["ffnActive"] = number(stats.ffn_active);
+  out["mixerTotal"] = number(stats.mixer_total);
+  out["ffnTotal"] = number(stats.ffn_total);
+  out["bytesTouched"] = number(stats.bytes_touched);
+  out["stateBytes"] = number(stats.state_bytes);
+  return out;
+}
+
+Napi::Value Session::membrane(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("membrane")) return raise(env, failure);
+  Napi::Float32Array out = Napi::Float32Array::New(env, shape_.embed_dim);
+  spiked_error error{};
+  if (spiked_session_membrane(handle_.get(), out.Data(), &error) != SPIKED_OK)
+    return raise(env, failure_of(error));
+  return out;
+}
+
+Napi::Value Session::decay_state(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("decayState")) return raise(env, failure);
+  Napi::Float32Array out = Napi::Float32Array::New(env, size_t{shape_.n_layers} * shape_.embed_dim);
+  spiked_error error{};
+  if (spiked_session_decay(handle_.get(), out.Data(), &error) != SPIKED_OK)
+    return raise(env, failure_of(error));
+  return out;
+}
+
+Napi::Value Session::kv_positions(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("kvPositions")) return raise(env, failure);
+  spiked_session_stats stats{};
+  spiked_session_get_stats(handle_.get(), &stats);
+  std::vector<int32_t> kept(stats.position);  // no more than were fed
+  size_t n = kept.size();
+  spiked_error error{};
+  if (spiked_session_kv_positions(handle_.get(), kept.data(), &n, &error) != SPIKED_OK) {
+    return raise(env, failure_of(error));
+  }
+  Napi::Int32Array out = Napi::Int32Array::New(env, n);
+  if (n > 0) std::memcpy(out.Data(), kept.data(), n * sizeof(int32_t));
+  return out;
+}
+
+}  // namespace spiked::addon
