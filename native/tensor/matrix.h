@@ -1,0 +1,47 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/aligned.h"
+#include "kernels/layout.h"
+
+namespace spiked {
+
+/// Storage types of our own tensors; numbers are ggml's.
+enum class DType : int32_t { kF32 = 0, kI8 = 24 };
+enum class Layout : int32_t { kRowMajor = 0, kPanel4x32 = 1, kColumnMajor = 2 };
+
+inline size_t dtype_bytes(DType t) { return t == DType::kF32 ? 4 : 1; }
+inline const char* dtype_name(DType t) { return t == DType::kF32 ? "F32" : "I8"; }
+const char* layout_name(Layout layout);
+
+/// Physical rows and columns of a packed [rows, cols] matrix (docs/model-file.md: R4, R64, C32).
+struct PackedShape {
+  size_t rows, cols;
+  size_t size_bytes(DType t) const { return rows * cols * dtype_bytes(t); }
+};
+PackedShape packed_shape(Layout layout, size_t rows, size_t cols);
+
+/// A Linear weight [rows, cols] in the mapped file.
+struct Matrix {
+  DType dtype = DType::kF32;
+  Layout layout = Layout::kRowMajor;
+  size_t rows = 0, cols = 0;   ///< logical: out, in
+  PackedShape packed{0, 0};
+  const void* data = nullptr;
+  const float* scale = nullptr;  ///< [packed.rows], only for kI8
+
+  /// Bytes that a product with all columns must read at least: weights and scales, padding not counted.
+  size_t logical_bytes() const { return rows * cols * dtype_bytes(dtype) + scale_bytes(); }
+  size_t scale_bytes() const { return dtype == DType::kI8 ? rows * sizeof(float) : 0; }
+};
+
+/// What turns the last hidden state into logits: output, and the prior branch in one of its two forms.
+struct HeadWeights {
+  Matrix output;                      ///< [V, D]
+  Matrix prior_in, prior_out;         ///< [D/4, D], [V, D/4]; dynamic prior only
+  const float* log_prior = nullptr;   ///< [V]; without dynamic prior
+  float prior_weight = 0;
+};
+
+}  // namespace spiked
