@@ -1,0 +1,40 @@
+#pragma once
+#include <atomic>
+
+#include "kernels/kernels.h"
+#include "models/symboliclight/state.h"
+#include "models/symboliclight/weights.h"
+#include "threads/pool.h"
+
+namespace spiked::symboliclight {
+
+/// What a checking caller records of one pass; every pointer may be null. Rows of later passes are appended by the caller moving the pointers.
+struct Trace {
+  int32_t* active_encoder = nullptr;  ///< [n]
+  int32_t* active_mixer = nullptr;    ///< [L, stride]
+  int32_t* active_ffn = nullptr;      ///< [L, stride]
+  float* block_out = nullptr;         ///< [L, stride, D]
+  size_t stride = 0;                  ///< positions a layer row
+  float margin_encoder, margin_mixer, margin_ffn;  ///< smallest |z - threshold|
+};
+
+struct Pass {
+  Pool& pool;
+  const kernels::Kernels& kernels;
+  const Config& config;
+  const Weights& weights;
+  const std::atomic<bool>& cancel;
+};
+
+/// Columns read by one pass, of how many.
+struct Activity {
+  uint64_t mixer_active = 0, ffn_active = 0, mixer_total = 0, ffn_total = 0;
+};
+
+/// Feeds n ids (1 <= n <= kMaxBatch, all < V) at state.position; scratch.c [n, D] then holds the vectors the head reads.
+///
+/// Returns false when cancelled: the state is then torn and must be reset. The bits depend on neither n nor the number of workers.
+/// Source: specification of SymbolicLight V1 (arXiv:2605.21333); docs/numerics.md for the order of every sum.
+bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch, Activity& activity, Trace* trace);
+
+}  // namespace spiked::symboliclight

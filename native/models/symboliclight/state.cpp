@@ -1,0 +1,51 @@
+#include "models/symboliclight/state.h"
+
+#include "kernels/layout.h"
+
+namespace spiked::symboliclight {
+
+State::State(const Config& c) : membrane(c.embed_dim), decay(static_cast<size_t>(c.n_layers) * c.embed_dim) {
+  if (!c.sparse_attn) return;
+  kv.reserve(c.n_layers);
+  for (uint32_t i = 0; i < c.n_layers; ++i) kv.emplace_back(c.embed_dim, c.window, c.n_anchors, kMaxBatch);
+}
+
+size_t State::size_bytes() const {
+  size_t n = (membrane.size() + decay.size()) * sizeof(float);
+  for (const KvWindow& w : kv) n += w.size_bytes();
+  return n;
+}
+
+Scratch::Scratch(const Config& cfg, unsigned n_workers)
+    : d_stride(round_up(cfg.embed_dim, layout::kActivationPad)),
+      f_stride(round_up(cfg.ffn_dim, layout::kActivationPad)),
+      x(kMaxBatch * d_stride),
+      c(kMaxBatch * d_stride),
+      a(kMaxBatch * d_stride),
+      q(kMaxBatch * d_stride),
+      k(kMaxBatch * d_stride),
+      v(kMaxBatch * d_stride),
+      u(kMaxBatch * d_stride),
+      z(kMaxBatch * f_stride),
+      spikes(kMaxBatch * d_stride),
+      fired(kMaxBatch * f_stride),
+      n_spikes{},
+      n_fired{},
+      cos(kMaxBatch * (cfg.head_dim / 2)),
+      sin(kMaxBatch * (cfg.head_dim / 2)),
+      workers(n_workers) {
+  const size_t visible = cfg.sparse_attn ? static_cast<size_t>(cfg.window) + cfg.n_anchors + 1 : 0;
+  for (Worker& w : workers) {
+    w.slots.resize(visible);
+    w.scores.resize(visible);
+  }
+}
+
+size_t Scratch::size_bytes() const {
+  size_t n = (x.size() + c.size() + a.size() + q.size() + k.size() + v.size() + u.size() + z.size() + cos.size() + sin.size()) * sizeof(float);
+  n += (spikes.size() + fired.size()) * sizeof(uint32_t);
+  for (const Worker& w : workers) n += w.slots.size() * (sizeof(uint32_t) + sizeof(float));
+  return n;
+}
+
+}  // namespace spiked::symboliclight

@@ -1,0 +1,53 @@
+#pragma once
+#include <vector>
+
+#include "base/aligned.h"
+#include "models/symboliclight/config.h"
+#include "state/kv_window.h"
+
+namespace spiked::symboliclight {
+
+/// Most positions that one pass computes together.
+inline constexpr size_t kMaxBatch = 32;
+
+/// What one sequence carries from token to token. Every value starts at 0.
+struct State {
+  explicit State(const Config& c);
+
+  size_t position = 0;            ///< ids fed
+  AlignedArray<float> membrane;   ///< [D] encoder
+  AlignedArray<float> decay;      ///< [L, D]
+  std::vector<KvWindow> kv;       ///< [L]; empty without sparse attention
+
+  size_t size_bytes() const;
+};
+
+/// What a pass writes and nobody reads afterwards, except `c` (the hidden states) and the counts.
+struct Scratch {
+  Scratch(const Config& c, unsigned n_workers);
+
+  size_t d_stride, f_stride;      ///< floats a row, padded
+  AlignedArray<float> x;          ///< [B, D] work row
+  AlignedArray<float> c;          ///< [B, D] residual stream
+  AlignedArray<float> a;          ///< [B, D] mixer sums, then projections
+  AlignedArray<float> q, k, v;    ///< [B, D]
+  AlignedArray<float> u;          ///< [B, D] mixed heads
+  AlignedArray<float> z;          ///< [B, F]
+  AlignedArray<uint32_t> spikes;  ///< [B, D] active inputs of the mixer
+  AlignedArray<uint32_t> fired;   ///< [B, F] active inputs of down
+  size_t n_spikes[kMaxBatch];
+  size_t n_fired[kMaxBatch];
+  AlignedArray<float> cos, sin;   ///< [B, d/2]
+
+  /// One worker's own: attention of one head.
+  struct Worker {
+    std::vector<uint32_t> slots;  ///< [visible]
+    std::vector<float> scores;    ///< [visible]
+    float margin_encoder, margin_mixer, margin_ffn;
+  };
+  std::vector<Worker> workers;
+
+  size_t size_bytes() const;
+};
+
+}  // namespace spiked::symboliclight

@@ -1,0 +1,41 @@
+#pragma once
+#include <vector>
+
+#include "models/symboliclight/config.h"
+#include "tensor/matrix.h"
+
+namespace spiked::symboliclight {
+
+struct Norm {
+  const float *weight, *bias;  // [D]
+};
+
+struct BlockWeights {
+  Matrix tcam;              // [D, D] column_major: binary input
+  const float* decay_raw;   // [H]
+  Matrix q, k, v;           // [D, D] panel; sparse attention only
+  const float* inv_freq;    // [d/2], the stored values
+  bool own_angles;          // inv_freq differs from the block before (or there is none)
+  float gate;               // sigmoid(attn_gate)
+  Matrix out;               // [D, D]
+  Norm tcam_norm;
+  Matrix up;                // [F, D]
+  Matrix down;              // [D, F] column_major: binary input
+  Norm ffn_norm;
+};
+
+/// Read-only views of a mapped model file, every shape checked against the configuration.
+struct Weights {
+  const float* embedding;   // [V, D]
+  Norm encoder_norm;
+  std::vector<BlockWeights> blocks;
+  HeadWeights head;
+  bool int8 = false;
+  uint64_t n_parameters = 0;
+
+  /// Exactly the tensors of the configuration must be there.
+  /// Errors: ERR_MODEL_TENSOR, ERR_MODEL_INVALID; each names file, tensor, expected and found.
+  static Result<Weights> map(const GgufFile& file, const Config& config);
+};
+
+}  // namespace spiked::symboliclight
