@@ -1,0 +1,27 @@
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+using namespace spiked;
+using namespace spiked::capi;
+
+const char* spiked_isa(size_t i, int32_t* supported) {
+  const auto& all = kernels::isas();
+  if (i >= all.size()) return nullptr;
+  if (supported != nullptr) *supported = all[i].supported ? 1 : 0;
+  return all[i].name;
+}
+
+spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(options, "options"));
+    SPIKED_TRY(require(out, "out"));
+    auto engine = Engine::open(options->n_threads, options->isa != nullptr ? options->isa : "");
+    if (!engine.ok()) return engine.status();
+    *out = new spiked_engine{engine.take()};
+    return {};
+  });
+}
+
+void spiked_engine_close(spiked_engine* engine) { delete engine; }
+const char* spiked_engine_isa(const spiked_engine* engine) { return engine->engine->isa->name; }
+uint32_t spiked_engine_threads(const spiked_engine* engine) { return engine->engine->pool->size(); }

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+using namespace spiked;
+using namespace spiked::capi;
+
+namespace {
+
+uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Result<sampler::Settings> settings_of(const spiked_sampling& in) {
+  if (in.top_k < 0) return Status{Code::ERR_INVALID_ARGUMENT, format("top_k: expected 0 or more, found %d", in.top_k)};
+  sampler::Settings s;
+  s.temperature = in.temperature;
+  s.top_k = static_cast<uint32_t>(in.top_k);
+  s.top_p = in.top_p;
+  s.repetition_penalty = in.repetition_penalty;
+  s.adaptive_temperature = in.adaptive_temperature != 0;
+  s.banned = {in.banned, in.n_banned};
+  return s;
+}
+
+symboliclight::Trace trace_in(const spiked_trace& in, size_t n) {
+  symboliclight::Trace t;
+  t.active_encoder = in.active_encoder;
+  t.active_mixer = in.active_mixer;
+  t.active_ffn = in.active_ffn;
+  t.block_out = in.block_out;
+  t.stride = n;
+  t.margin_encoder = in.margin_encoder;
+  t.margin_mixer = in.margin_mixer;
+  t.margin_ffn = in.margin_ffn;
+  return t;
+}
+
+}  // namespace
+
+spiked_status spiked_session_open(spiked_model* model, spiked_session** out, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(model, "model"));
+    SPIKED_TRY(require(out, "out"));
+    *out = new spiked_session(model->model);
+    return {};
+  });
+}
+
+void spiked_session_close(spiked_session* session) { delete session; }
+
+spiked_status spiked_session_reset(spiked_session* session, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    session->session.reset();
+    return {};
+  });
+}
+
+void spiked_session_cancel(spiked_session* session) { session->session.cancel(); }
+void spiked_session_seed(spiked_session* session, uint64_t seed) { session->session.seed(seed); }
+
+spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n, int32_t logits_mode, float* logits, spiked_trace* trace,
+                                     spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    if (n != 0) SPIKED_TRY(require(ids, "ids"));
+    if (logits_mode < SPIKED_LOGITS_NONE || logits_mode > SPIKED_LOGITS_ALL)
+      return {Code::ERR_INVALID_ARGUMENT, format("logits_mode: expected 0, 1 or 2, found %d", logits_mode)};
+    if (logits_mode == SPIKED_LOGITS_ALL) SPIKED_TRY(require(logits, "logits"));
+    const auto mode = static_cast<LogitsMode>(logits_mode);
+    if (trace == nullptr) return session->session.forward(ids, n, mode, logits, nullptr);
+    symboliclight::Trace t = trace_in(*trace, n);
+    SPIKED_TRY(session->session.forward(ids, n, mode, logits, &t));
+    trace->margin_encoder = t.margin_encoder;
+    trace->margin_mixer = t.margin_mixer;
+    trace->margin_ffn = t.margin_ffn;
+    return {};
+  });
+}
+
+spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id, float* logprob, uint64_t* t_ns,
+                                    spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(sampling, "sampling"));
+    SPIKED_TRY(require(id, "id"));
+    auto settings = settings_of(*sampling);
+    if (!settings.ok()) return settings.status();
+    SPIKED_TRY(session->session.sample(settings.value(), sampling->valid_vocab_size, id, logprob));
+    if (t_ns != nullptr) *t_ns = monotonic_ns();
+    return {};
+  });
+}
+
+spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling, spiked_probability* out, size_t* n,
+                                           spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(sampling, "sampling"));
+    SPIKED_TRY(require(n, "n"));
+    auto settings = settings_of(*sampling);
+    if (!settings.ok()) return settings.status();
+    auto found = session->session.distribution(settings.value(), sampling->valid_vocab_size);
+    if (!found.ok()) return found.status();
+    for (size_t i = 0; i < std::min(*n, found.value().size()); ++i) out[i] = {found.value()[i].id, found.value()[i].probability};
+    *n = found.value().size();
+    return {};
+  });
+}
+
+spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    if (n != 0) {
+      SPIKED_TRY(require(ids, "ids"));
+      SPIKED_TRY(require(logprobs, "logprobs"));
+    }
+    return session->session.score(ids, n, logprobs);
+  });
+}
+
+void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out) {
+  const SessionStats s = session->session.stats();
+  *out = {s.position, s.activity.mixer_active, s.activity.ffn_active, s.activity.mixer_total, s.activity.ffn_total, s.bytes_touched, s.state_bytes};
+}
+
+spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(out, "out"));
+    const auto& m = session->session.state().membrane;
+    std::memcpy(out, m.data(), m.size() * sizeof(float));
+    return {};
+  });
+}
+
+spiked_status spiked_session_decay(const spiked_session* session, float* out, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(out, "out"));
+    const auto& d = session->session.state().decay;
+    std::memcpy(out, d.data(), d.size() * sizeof(float));
+    return {};
+  });
+}
+
+spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t* out, size_t* n, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(n, "n"));
+    const auto& state = session->session.state();
+    const auto kept = state.kv.empty() ? std::vector<int32_t>{} : state.kv[0].kept(state.position);
+    for (size_t i = 0; i < std::min(*n, kept.size()); ++i) out[i] = kept[i];
+    *n = kept.size();
+    return {};
+  });
+}

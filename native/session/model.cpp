@@ -1,0 +1,60 @@
+#include "session/model.h"
+
+namespace spiked {
+namespace {
+
+bool is_sha256(std::string_view s) {
+  if (s.size() != 64) return false;
+  for (char c : s)
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+  return true;
+}
+
+Status read_tokenizer(const GgufFile& file, Model& m) {
+  const GgufEntry* e = file.find("tokenizer.sentencepiece.model");
+  if (e == nullptr) return {};
+  if (e->type != GgufType::kArray || e->element_type != GgufType::kU8 || e->length == 0)
+    return {Code::ERR_MODEL_INVALID, file.path() + ": metadata \"tokenizer.sentencepiece.model\": expected a non-empty array of u8"};
+  m.tokenizer_offset_bytes = file.offset_of(e->data);
+  m.tokenizer_size_bytes = e->length;
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine, const std::string& path) {
+  auto file = GgufFile::open(path);
+  if (!file.ok()) return file.status();
+  auto m = std::make_shared<Model>();
+  m->engine = std::move(engine);
+  m->file = file.take();
+  auto config = symboliclight::Config::read(*m->file);
+  if (!config.ok()) return config.status();
+  m->config = config.value();
+  auto weights = symboliclight::Weights::map(*m->file, m->config);
+  if (!weights.ok()) return weights.status();
+  m->weights = weights.take();
+  auto name = get_string(*m->file, "general.name");
+  if (!name.ok()) return name.status();
+  m->name = std::string(name.value());
+  auto digest = get_string(*m->file, "symboliclight.data_sha256");
+  if (!digest.ok()) return digest.status();
+  if (!is_sha256(digest.value()))
+    return Status{Code::ERR_MODEL_INVALID, path + ": metadata \"symboliclight.data_sha256\": expected 64 lower-case hexadecimal digits"};
+  m->data_sha256 = std::string(digest.value());
+  SPIKED_TRY(read_tokenizer(*m->file, *m));
+  return std::shared_ptr<const Model>(std::move(m));
+}
+
+uint64_t Model::dense_bytes() const {
+  const uint64_t norm = 2ull * config.embed_dim * sizeof(float);
+  uint64_t n = norm;
+  for (const symboliclight::BlockWeights& b : weights.blocks) {
+    n += b.out.logical_bytes() + b.up.logical_bytes() + 2 * norm + (config.n_heads + 1ull) * sizeof(float);
+    n += b.tcam.scale_bytes() + b.down.scale_bytes();
+    if (config.sparse_attn) n += b.q.logical_bytes() + b.k.logical_bytes() + b.v.logical_bytes() + config.head_dim / 2 * sizeof(float);
+  }
+  return n;
+}
+
+}  // namespace spiked

@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "models/symboliclight/weights.h"
+#include "session/engine.h"
+
+namespace spiked {
+
+/// A mapped model file with its configuration and weights: const, shared by its sessions.
+struct Model {
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const GgufFile> file;
+  symboliclight::Config config;
+  symboliclight::Weights weights;
+  std::string name, data_sha256;
+  uint64_t tokenizer_offset_bytes = 0, tokenizer_size_bytes = 0;
+
+  /// Maps and checks; reads none of the large tensors.
+  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR.
+  static Result<std::shared_ptr<const Model>> open(std::shared_ptr<Engine> engine, const std::string& path);
+
+  /// Least bytes that every pass over the blocks reads whatever the activity: dense weights, norms, scalars.
+  uint64_t dense_bytes() const;
+};
+
+}  // namespace spiked

@@ -1,0 +1,155 @@
+#include "session/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace spiked {
+namespace {
+
+using symboliclight::kMaxBatch;
+
+sampler::Style style_of(symboliclight::Form form) {
+  return form == symboliclight::Form::k08b ? sampler::Style::k08b : sampler::Style::k194m;
+}
+
+// A trace whose rows begin `at` positions further on.
+symboliclight::Trace moved(const symboliclight::Trace& t, size_t at, size_t dim) {
+  symboliclight::Trace out = t;
+  if (out.active_encoder != nullptr) out.active_encoder += at;
+  if (out.active_mixer != nullptr) out.active_mixer += at;
+  if (out.active_ffn != nullptr) out.active_ffn += at;
+  if (out.block_out != nullptr) out.block_out += at * dim;
+  return out;
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model)
+    : model_(std::move(model)),
+      state_(model_->config),
+      scratch_(model_->config, model_->engine->pool->size()),
+      head_(model_->weights.head),
+      logits_(head::kMaxRows * head_.logits_stride()),
+      sampler_(style_of(model_->config.form), model_->config.vocab_size) {}
+
+void Session::reset() {
+  state_ = symboliclight::State(model_->config);
+  history_.clear();
+  activity_ = {};
+  bytes_touched_ = 0;
+  last_ = nullptr;
+  torn_ = false;
+  cancel_.store(false, std::memory_order_relaxed);
+}
+
+Status Session::check_ids(const int32_t* ids, size_t n) const {
+  if (n == 0) return {Code::ERR_PROMPT_EMPTY, "expected at least one token id, found none"};
+  if (torn_) return {Code::ERR_CANCELLED, "the session was cancelled in the middle of a pass; reset it first"};
+  for (size_t i = 0; i < n; ++i)
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= model_->config.vocab_size)
+      return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id from 0 to %u, found %d", i, model_->config.vocab_size - 1, ids[i])};
+  return {};
+}
+
+Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
+  const symboliclight::Pass p{*model_->engine->pool, *model_->engine->isa->kernels, model_->config, model_->weights, cancel_};
+  symboliclight::Activity seen;
+  if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
+    torn_ = true;
+    last_ = nullptr;
+    return {Code::ERR_CANCELLED, "cancelled"};
+  }
+  history_.insert(history_.end(), ids, ids + n);
+  activity_.mixer_active += seen.mixer_active;
+  activity_.ffn_active += seen.ffn_active;
+  activity_.mixer_total += seen.mixer_total;
+  activity_.ffn_total += seen.ffn_total;
+  // A column is embed_dim weights in both binary-input projections.
+  const uint64_t column_bytes = model_->config.embed_dim * (model_->weights.int8 ? 1ull : 4ull);
+  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * column_bytes + n * model_->config.embed_dim * sizeof(float);
+  return {};
+}
+
+void Session::run_head(size_t begin, size_t n) {
+  head_.run(*model_->engine->pool, *model_->engine->isa->kernels, scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
+  last_ = logits_.data() + (n - 1) * head_.logits_stride();
+  bytes_touched_ += head_.logical_bytes();
+}
+
+Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, symboliclight::Trace* trace) {
+  SPIKED_TRY(check_ids(ids, n));
+  const size_t v = model_->config.vocab_size;
+  bytes_touched_ = 0;
+  last_ = nullptr;
+  for (size_t at = 0; at < n; at += kMaxBatch) {
+    const size_t batch = std::min(kMaxBatch, n - at);
+    if (trace != nullptr) {
+      symboliclight::Trace part = moved(*trace, at, model_->config.embed_dim);
+      SPIKED_TRY(pass(ids + at, batch, &part));
+      trace->margin_encoder = part.margin_encoder;
+      trace->margin_mixer = part.margin_mixer;
+      trace->margin_ffn = part.margin_ffn;
+    } else {
+      SPIKED_TRY(pass(ids + at, batch, nullptr));
+    }
+    if (mode == LogitsMode::kAll) {
+      for (size_t r = 0; r < batch; r += head::kMaxRows) {
+        const size_t rows = std::min(head::kMaxRows, batch - r);
+        run_head(r, rows);
+        for (size_t i = 0; i < rows; ++i) std::memcpy(logits + (at + r + i) * v, logits_.data() + i * head_.logits_stride(), v * sizeof(float));
+      }
+    } else if (mode == LogitsMode::kLast && at + batch == n) {
+      run_head(batch - 1, 1);
+      if (logits != nullptr) std::memcpy(logits, last_, v * sizeof(float));
+    }
+  }
+  return {};
+}
+
+Result<std::span<const sampler::Candidate>> Session::distribution(const sampler::Settings& settings, size_t valid) {
+  if (last_ == nullptr) return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
+  const size_t own = model_->config.valid_vocab_size;
+  return sampler_.distribution(last_, valid == 0 ? own : std::min(valid, own), history_, settings);
+}
+
+Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob) {
+  auto candidates = distribution(settings, valid);
+  if (!candidates.ok()) return candidates.status();
+  *id = settings.temperature == 0.0f ? candidates.value()[0].id : sampler::Sampler::draw(candidates.value(), generator_);
+  if (logprob != nullptr) *logprob = sampler::log_probability(last_, model_->config.valid_vocab_size, *id);
+  return {};
+}
+
+Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
+  if (state_.position != 0) return {Code::ERR_INVALID_ARGUMENT, format("score: expected a fresh session, found one at position %zu", state_.position)};
+  SPIKED_TRY(check_ids(ids, n));
+  const size_t valid = model_->config.valid_vocab_size;
+  for (size_t i = 0; i < n; ++i)
+    if (static_cast<size_t>(ids[i]) >= valid)
+      return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id that the tokenizer has (0 to %zu), found %d", i, valid - 1, ids[i])};
+  logprobs[0] = 0.0f;
+  bytes_touched_ = 0;
+  for (size_t at = 0; at < n; at += kMaxBatch) {
+    const size_t batch = std::min(kMaxBatch, n - at);
+    SPIKED_TRY(pass(ids + at, batch, nullptr));
+    for (size_t r = 0; r < batch && at + r + 1 < n; r += head::kMaxRows) {
+      const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
+      run_head(r, rows);
+      for (size_t i = 0; i < rows; ++i)
+        logprobs[at + r + i + 1] = sampler::log_probability(logits_.data() + i * head_.logits_stride(), valid, ids[at + r + i + 1]);
+    }
+  }
+  return {};
+}
+
+SessionStats Session::stats() const {
+  SessionStats s;
+  s.position = state_.position;
+  s.activity = activity_;
+  s.bytes_touched = bytes_touched_;
+  s.state_bytes = state_.size_bytes() + scratch_.size_bytes() + head_.size_bytes() + logits_.size() * sizeof(float);
+  return s;
+}
+
+}  // namespace spiked

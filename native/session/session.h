@@ -1,0 +1,69 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "head/full.h"
+#include "models/symboliclight/forward.h"
+#include "sampler/sampler.h"
+#include "session/model.h"
+
+namespace spiked {
+
+enum class LogitsMode { kNone = 0, kLast = 1, kAll = 2 };
+
+struct SessionStats {
+  uint64_t position = 0;
+  symboliclight::Activity activity;
+  uint64_t bytes_touched = 0;  ///< of the last forward
+  uint64_t state_bytes = 0;
+};
+
+/// One sequence: its state, its history, its generator. Thread-compatible; cancel() is thread-safe.
+class Session {
+ public:
+  explicit Session(std::shared_ptr<const Model> model);
+
+  const Model& model() const { return *model_; }
+  void reset();
+  void cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  void seed(uint64_t seed) { generator_ = sampler::Generator(seed); }
+
+  /// Feeds n ids; the same bits for any split into calls.
+  ///
+  /// logits  f32 [V] for kLast, [n, V] for kAll, null for kNone
+  /// Errors: ERR_PROMPT_EMPTY, ERR_TOKEN_UNKNOWN (names id and position; nothing is fed), ERR_CANCELLED (reset next).
+  Status forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, symboliclight::Trace* trace);
+
+  /// Draws from the last position's logits. Errors: ERR_INVALID_ARGUMENT before any forward with logits, and the sampler's.
+  Status sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob);
+  Result<std::span<const sampler::Candidate>> distribution(const sampler::Settings& settings, size_t valid);
+
+  /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session.
+  Status score(const int32_t* ids, size_t n, float* logprobs);
+
+  SessionStats stats() const;
+  const symboliclight::State& state() const { return state_; }
+
+ private:
+  Status check_ids(const int32_t* ids, size_t n) const;
+  Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
+  /// Runs the head over rows [begin, begin + n) of the last pass; logits_ holds [n, stride] after.
+  void run_head(size_t begin, size_t n);
+
+  std::shared_ptr<const Model> model_;
+  symboliclight::State state_;
+  symboliclight::Scratch scratch_;
+  head::Full head_;
+  AlignedArray<float> logits_;     // [head::kMaxRows, logits_stride]
+  const float* last_ = nullptr;    // the last position's logits, in logits_
+  sampler::Sampler sampler_;
+  sampler::Generator generator_{0};
+  std::vector<int32_t> history_;
+  symboliclight::Activity activity_;
+  uint64_t bytes_touched_ = 0;
+  std::atomic<bool> cancel_{false};
+  bool torn_ = false;              // a cancelled pass left the state half written
+};
+
+}  // namespace spiked
