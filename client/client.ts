@@ -31,26 +31,12 @@ export class Client {
   }
 
   /** Any method by name; the others below are this with a shorter spelling. Parameters and answers: protocol/messages.ts. */
-  call<M extends MethodName>(method: M, params: Params<M>, options: CallOptions = {}): Promise<Result<M>> {
-    return new Promise((resolve, reject) => {
-      if (options.signal?.aborted) {
-        reject(cancelled(method, options.signal));
-        return;
-      }
-      const watch = new Watch(method, options, slow.has(method) ? longTimeoutMs : shortTimeoutMs, (error) => {
-        forget();
-        reject(error);
-      });
-      const forget = this.rpc.send(method, params, (error, raw) => {
-        watch.stop();
-        try {
-          if (error) reject(error);
-          else resolve(parseResult(method, raw));
-        } catch (thrown) {
-          reject(thrown as Error);
-        }
-      });
-    });
+  async call<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options: CallOptions = {},
+  ): Promise<Result<M>> {
+    return parseResult(method, await this.send(method, params, options));
   }
 
   /** Starts a generation; iterate it for its tokens, await its `result` for the summary. */
@@ -107,6 +93,24 @@ export class Client {
   /** Ends the connection; what is pending rejects with ERR_CONNECTION_LOST and the daemon cancels it. */
   close(): Promise<void> {
     return this.rpc.close();
+  }
+
+  private send(method: MethodName, params: object, options: CallOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (options.signal?.aborted) {
+        reject(cancelled(method, options.signal));
+        return;
+      }
+      const watch = new Watch(method, options, slow.has(method) ? longTimeoutMs : shortTimeoutMs, (error) => {
+        forget();
+        reject(error);
+      });
+      const forget = this.rpc.send(method, params, (error, result) => {
+        watch.stop();
+        if (error) reject(error);
+        else resolve(result);
+      });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,12 @@
 import { cancelled, Watch } from './call.js';
 import { longTimeoutMs, type CallOptions } from './options.js';
-import { parseResult, type Params, type Result, SpikedError, type TokenEvent } from './protocol/index.js';
+import {
+  parseResult,
+  type Params,
+  type Result,
+  type SpikedError,
+  type TokenEvent,
+} from './protocol/index.js';
 import type { RpcConnection } from './rpc-connection.js';
 
 export type GenerateParams = Omit<Params<'text.generate'>, 'stream'>;

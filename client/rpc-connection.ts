@@ -49,8 +49,16 @@ export class RpcConnection {
       return () => undefined;
     }
     const id = this.takeId();
+    let bytes: Buffer;
+    try {
+      bytes = encodeMessage(request(id, method, params));
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      finish(new SpikedError('ERR_INVALID_ARGUMENT', `${method}: parameters cannot be encoded: ${detail}`));
+      return () => undefined;
+    }
     this.pending.set(id, { finish });
-    this.socket.write(encodeMessage(request(id, method, params)));
+    this.socket.write(bytes);
     return () => void this.pending.delete(id);
   }
 

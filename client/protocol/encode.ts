@@ -1,11 +1,16 @@
-// The '/pack' entry is msgpackr without its optional native accelerator (which has an open bug with trailing bytes).
-import { Packr } from 'msgpackr/pack';
+import type * as msgpackr from 'msgpackr';
+import * as pure from 'msgpackr/pack';
 
-// int64AsType 'auto' (a number where it is exact, else a bigint) is missing in msgpackr's own types.
+// The '/pack' entry is msgpackr without its optional native accelerator (which has an open bug with trailing bytes); its own
+// types do not resolve under NodeNext, hence those of the main entry.
+const { Packr } = pure as unknown as typeof msgpackr;
+
+/** Packs and unpacks standard MessagePack. */
 export const packr = new Packr({
   useRecords: false,
   variableMapSize: true,
   mapsAsObjects: true,
+  // A number where it is exact, else a bigint; missing in msgpackr's types.
   int64AsType: 'auto' as 'bigint',
 });
 

@@ -50,9 +50,9 @@ function expected(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return issue.expected;
     case 'too_small':
-      return `${unit(issue.origin, 'at least', issue.minimum)}`;
+      return unit(issue.origin, 'at least', issue.minimum);
     case 'too_big':
-      return `${unit(issue.origin, 'at most', issue.maximum)}`;
+      return unit(issue.origin, 'at most', issue.maximum);
     case 'invalid_value':
       return issue.values.map((value) => show(value)).join(' or ');
     case 'invalid_union': {
