@@ -60,6 +60,8 @@ double Sampler::temperature(size_t valid, const Settings& s) const {
     const double clamped = p < kEntropyFloor ? kEntropyFloor : p;
     entropy -= clamped * math::log_f64(clamped);
   }
+  // Ids beyond the tokenizer have probability 0, which the clamp lifts to the floor like any other.
+  entropy -= static_cast<double>(scores_.size() - valid) * kEntropyFloor * math::log_f64(kEntropyFloor);
   const double share = valid > 1 ? entropy / math::log_f64(static_cast<double>(valid)) : 0.0;
   if (style_ == Style::k194m) return std::max(0.1, base - share * (base - 0.1));
   const double low = std::max(0.1, base / 2), high = std::min(1.5, base * 1.5);
