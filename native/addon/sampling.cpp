@@ -23,6 +23,10 @@ Sampling read_sampling(ArgReader& args, const Napi::Value& value) {
   const std::string adaptive = "sampling.adaptiveTemperature";
   sampling.fields.adaptive_temperature =
       args.boolean(args.property(object, "adaptiveTemperature", adaptive), adaptive) ? 1 : 0;
+  const std::string valid = "sampling.validVocabSize";
+  const Napi::Value valid_value = args.property(object, "validVocabSize", valid);
+  if (!valid_value.IsUndefined())
+    sampling.fields.valid_vocab_size = static_cast<uint32_t>(args.integer(valid_value, valid, 1, kMaxInt));
   const std::string banned = "sampling.bannedIds";
   sampling.banned_ids = args.ids(args.property(object, "bannedIds", banned), banned);
   return sampling;
