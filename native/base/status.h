@@ -45,12 +45,8 @@ class [[nodiscard]] Result {
   std::variant<T, Status> v_;
 };
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 1, 2)))
-#endif
 /// printf into a std::string, for error messages.
-std::string
-format(const char* fmt, ...);
+[[gnu::format(printf, 1, 2)]] std::string format(const char* fmt, ...);
 
 }  // namespace spiked
 

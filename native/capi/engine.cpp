@@ -11,7 +11,8 @@ const char* spiked_isa(size_t i, int32_t* supported) {
   return all[i].name;
 }
 
-spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out, spiked_error* error) {
+spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
+                                 spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(options, "options"));
     SPIKED_TRY(require(out, "out"));

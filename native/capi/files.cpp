@@ -23,7 +23,8 @@ size_t spiked_packed_size(int32_t dtype, int32_t layout, size_t rows, size_t col
   return p.size_bytes(s.value().dtype);
 }
 
-spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t rows, size_t cols, void* out, float* scale, spiked_error* error) {
+spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t rows, size_t cols, void* out,
+                          float* scale, spiked_error* error) {
   return guard(error, [&]() -> Status {
     auto s = Storage::of(dtype, layout);
     if (!s.ok()) return s.status();

@@ -15,7 +15,8 @@ void copy(char (&out)[n], const std::string& text) {
 
 }  // namespace
 
-spiked_status spiked_model_open(spiked_engine* engine, const char* path, spiked_model** out, spiked_error* error) {
+spiked_status spiked_model_open(spiked_engine* engine, const char* path, spiked_model** out,
+                                spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(engine, "engine"));
     SPIKED_TRY(require(path, "path"));

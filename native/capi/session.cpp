@@ -17,7 +17,8 @@ uint64_t monotonic_ns() {
 }
 
 Result<sampler::Settings> settings_of(const spiked_sampling& in) {
-  if (in.top_k < 0) return Status{Code::ERR_INVALID_ARGUMENT, format("top_k: expected 0 or more, found %d", in.top_k)};
+  if (in.top_k < 0)
+    return Status{Code::ERR_INVALID_ARGUMENT, format("top_k: expected 0 or more, found %d", in.top_k)};
   sampler::Settings s;
   s.temperature = in.temperature;
   s.top_k = static_cast<uint32_t>(in.top_k);
@@ -64,7 +65,8 @@ spiked_status spiked_session_reset(spiked_session* session, spiked_error* error)
 void spiked_session_cancel(spiked_session* session) { session->session.cancel(); }
 void spiked_session_seed(spiked_session* session, uint64_t seed) { session->session.seed(seed); }
 
-spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n, int32_t logits_mode, float* logits, spiked_trace* trace,
+spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n,
+                                     int32_t logits_mode, float* logits, spiked_trace* trace,
                                      spiked_error* error) {
   return guard(error, [&]() -> Status {
     if (n != 0) SPIKED_TRY(require(ids, "ids"));
@@ -82,8 +84,8 @@ spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids
   });
 }
 
-spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id, float* logprob, uint64_t* t_ns,
-                                    spiked_error* error) {
+spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id,
+                                    float* logprob, uint64_t* t_ns, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(id, "id"));
@@ -95,8 +97,8 @@ spiked_status spiked_session_sample(spiked_session* session, const spiked_sampli
   });
 }
 
-spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling, spiked_probability* out, size_t* n,
-                                           spiked_error* error) {
+spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling,
+                                           spiked_probability* out, size_t* n, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(n, "n"));
@@ -104,13 +106,15 @@ spiked_status spiked_session_probabilities(spiked_session* session, const spiked
     if (!settings.ok()) return settings.status();
     auto found = session->session.distribution(settings.value(), sampling->valid_vocab_size);
     if (!found.ok()) return found.status();
-    for (size_t i = 0; i < std::min(*n, found.value().size()); ++i) out[i] = {found.value()[i].id, found.value()[i].probability};
+    for (size_t i = 0; i < std::min(*n, found.value().size()); ++i)
+      out[i] = {found.value()[i].id, found.value()[i].probability};
     *n = found.value().size();
     return {};
   });
 }
 
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs, spiked_error* error) {
+spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs,
+                                   spiked_error* error) {
   return guard(error, [&]() -> Status {
     if (n != 0) {
       SPIKED_TRY(require(ids, "ids"));
@@ -122,7 +126,8 @@ spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, 
 
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out) {
   const SessionStats s = session->session.stats();
-  *out = {s.position, s.activity.mixer_active, s.activity.ffn_active, s.activity.mixer_total, s.activity.ffn_total, s.bytes_touched, s.state_bytes};
+  *out = {s.position,           s.activity.mixer_active, s.activity.ffn_active, s.activity.mixer_total,
+          s.activity.ffn_total, s.bytes_touched,         s.state_bytes};
 }
 
 spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error) {
@@ -143,7 +148,8 @@ spiked_status spiked_session_decay(const spiked_session* session, float* out, sp
   });
 }
 
-spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t* out, size_t* n, spiked_error* error) {
+spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t* out, size_t* n,
+                                          spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(n, "n"));
     const auto& state = session->session.state();

@@ -150,7 +150,8 @@ typedef struct spiked_sampling {
   float top_p;              /* 1: off */
   float repetition_penalty; /* 1: off */
   int32_t adaptive_temperature;
-  uint32_t valid_vocab_size; /* ids at or beyond it are masked; 0, or anything larger than the model's: the model's */
+  uint32_t
+      valid_vocab_size; /* ids at or beyond it are masked; 0, or anything larger than the model's: the model's */
   const int32_t* banned;
   size_t n_banned;
 } spiked_sampling;

@@ -1,12 +1,15 @@
 #include "head/full.h"
 
+#include "ops/elementwise.h"
 #include "ops/linear.h"
 #include "threads/partition.h"
 
 namespace spiked::head {
 namespace {
 
-Range panels(const Matrix& w, const Team& team) { return share(w.packed.rows / layout::kPanelRows, 1, team.index(), team.size()); }
+Range panels(const Matrix& w, const Team& team) {
+  return share(w.packed.rows / layout::kPanelRows, 1, team.index(), team.size());
+}
 
 }  // namespace
 
@@ -17,32 +20,37 @@ Full::Full(const HeadWeights& weights) : w_(weights) {
   branch_ = AlignedArray<float>(kMaxRows * w_.output.packed.rows);
 }
 
-void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n, float* out) {
+void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n,
+               float* out) {
   const size_t v_stride = logits_stride(), v = w_.output.rows;
   pool.run([&](Team& team) {
     if (w_.log_prior == nullptr) {
       const Range mine = panels(w_.prior_in, team);
-      ops::linear(k, w_.prior_in, hidden, hidden_stride, n, mine.begin, mine.end, prior_.data(), prior_stride_);
+      ops::linear(k, w_.prior_in, hidden, hidden_stride, n, mine.begin, mine.end, prior_.data(),
+                  prior_stride_);
       const size_t begin = mine.begin * layout::kPanelRows, end = mine.end * layout::kPanelRows;
       for (size_t t = 0; t < n; ++t)
-        if (end > begin) k.gelu(prior_.data() + t * prior_stride_ + begin, end - begin);
+        if (end > begin) ops::gelu(k, prior_.data() + t * prior_stride_ + begin, end - begin);
       team.barrier();
     }
     const Range mine = panels(w_.output, team);
     ops::linear(k, w_.output, hidden, hidden_stride, n, mine.begin, mine.end, out, v_stride);
-    const size_t begin = mine.begin * layout::kPanelRows, end = mine.end * layout::kPanelRows < v ? mine.end * layout::kPanelRows : v;
+    const size_t begin = mine.begin * layout::kPanelRows,
+                 end = mine.end * layout::kPanelRows < v ? mine.end * layout::kPanelRows : v;
     if (begin >= end) return;
     if (w_.log_prior == nullptr)
-      ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, mine.begin, mine.end, branch_.data(), v_stride);
+      ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, mine.begin, mine.end, branch_.data(),
+                  v_stride);
     for (size_t t = 0; t < n; ++t) {
       const float* prior = w_.log_prior != nullptr ? w_.log_prior : branch_.data() + t * v_stride;
-      k.scaled_add(w_.prior_weight, prior + begin, end - begin, out + t * v_stride + begin);
+      ops::scaled_add(k, w_.prior_weight, prior + begin, end - begin, out + t * v_stride + begin);
     }
   });
 }
 
 size_t Full::logical_bytes() const {
-  const size_t prior = w_.log_prior != nullptr ? w_.output.rows * sizeof(float) : w_.prior_in.logical_bytes() + w_.prior_out.logical_bytes();
+  const size_t prior = w_.log_prior != nullptr ? w_.output.rows * sizeof(float)
+                                               : w_.prior_in.logical_bytes() + w_.prior_out.logical_bytes();
   return w_.output.logical_bytes() + prior;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "base/aligned.h"
-#include "kernels/kernels.h"
+#include "ops/linear.h"
 #include "tensor/matrix.h"
 #include "threads/pool.h"
 
@@ -20,7 +20,8 @@ class Full {
   ///
   /// hidden  f32 [n, hidden_stride], zero from D to the padded column
   /// out     f32 [n, logits_stride()], raw
-  void run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n, float* out);
+  void run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n,
+           float* out);
 
   /// Floats between two rows of logits: V padded to a panel.
   size_t logits_stride() const { return w_.output.packed.rows; }

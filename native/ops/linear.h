@@ -8,25 +8,29 @@ namespace spiked::ops {
 ///
 /// x  f32 [batch, x_stride], zero from W.cols to W.packed.cols; x_stride >= W.packed.cols
 /// y  f32 [batch, y_stride], y_stride >= W.packed.rows
-inline void linear(const kernels::Kernels& k, const Matrix& w, const float* x, size_t x_stride, size_t batch, size_t panel_begin,
-                   size_t panel_end, float* y, size_t y_stride) {
+inline void linear(const kernels::Kernels& k, const Matrix& w, const float* x, size_t x_stride, size_t batch,
+                   size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   if (panel_begin == panel_end) return;
   if (w.dtype == DType::kF32)
-    k.matmul_f32_f32(static_cast<const float*>(w.data), x, x_stride, batch, w.packed.cols, panel_begin, panel_end, y, y_stride);
+    k.matmul_f32_f32(static_cast<const float*>(w.data), x, x_stride, batch, w.packed.cols, panel_begin,
+                     panel_end, y, y_stride);
   else
-    k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols, panel_begin, panel_end, y, y_stride);
+    k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols,
+                    panel_begin, panel_end, y, y_stride);
 }
 
 /// y[r] = sum over the active columns of W[r, k], for r in [row_begin, row_end) of a column_major matrix (multiples of 64).
 ///
 /// Only the active columns are read. y  f32 [W.packed.rows]
-inline void column_sum(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active, size_t row_begin,
-                       size_t row_end, float* y) {
+inline void column_sum(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active,
+                       size_t row_begin, size_t row_end, float* y) {
   if (row_begin == row_end) return;
   if (w.dtype == DType::kF32)
-    k.column_sum_f32(static_cast<const float*>(w.data), w.packed.rows, active, n_active, row_begin, row_end, y);
+    k.column_sum_f32(static_cast<const float*>(w.data), w.packed.rows, active, n_active, row_begin, row_end,
+                     y);
   else
-    k.column_sum_i8(static_cast<const int8_t*>(w.data), w.scale, w.packed.rows, active, n_active, row_begin, row_end, y);
+    k.column_sum_i8(static_cast<const int8_t*>(w.data), w.scale, w.packed.rows, active, n_active, row_begin,
+                    row_end, y);
 }
 
 }  // namespace spiked::ops

@@ -1,5 +1,5 @@
 #pragma once
-#include <cstddef>
+#include "kernels/kernels.h"
 
 namespace spiked::ops {
 
@@ -9,5 +9,10 @@ namespace spiked::ops {
 /// cos, sin  f32 [half]
 /// Source: docs/numerics.md, rope.
 void rope_angles(const float* inv_freq, size_t half, size_t pos, float* cos, float* sin);
+
+/// Rotates one head in place: pairs (j, j + half).
+inline void rope(const kernels::Kernels& k, float* x, const float* cos, const float* sin, size_t half) {
+  k.rope(x, cos, sin, half);
+}
 
 }  // namespace spiked::ops

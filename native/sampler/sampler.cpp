@@ -23,7 +23,8 @@ Status bad(const char* name, const char* expected, double found) {
 }  // namespace
 
 Status Settings::check() const {
-  if (!(temperature >= 0.0f) || !std::isfinite(temperature)) return bad("temperature", "a finite number of at least 0", static_cast<double>(temperature));
+  if (!(temperature >= 0.0f) || !std::isfinite(temperature))
+    return bad("temperature", "a finite number of at least 0", static_cast<double>(temperature));
   if (!(top_p > 0.0f && top_p <= 1.0f)) return bad("top_p", "a number in (0, 1]", static_cast<double>(top_p));
   if (!(repetition_penalty > 0.0f) || !std::isfinite(repetition_penalty))
     return bad("repetition_penalty", "a finite number above 0", static_cast<double>(repetition_penalty));
@@ -33,7 +34,8 @@ Status Settings::check() const {
 Status Sampler::mask(const float* logits, size_t valid, std::span<const int32_t> history, const Settings& s) {
   for (size_t i = 0; i < valid; ++i)
     if (!std::isfinite(logits[i]))
-      return {Code::ERR_MODEL_INVALID, format("the logit of id %zu is %g: the model's weights are not finite", i, static_cast<double>(logits[i]))};
+      return {Code::ERR_MODEL_INVALID, format("the logit of id %zu is %g: the model's weights are not finite",
+                                              i, static_cast<double>(logits[i]))};
   std::copy(logits, logits + valid, scores_.begin());
   if (s.repetition_penalty != 1.0f) {
     std::fill(seen_.begin(), seen_.end(), uint8_t{0});
@@ -72,10 +74,12 @@ double Sampler::temperature(size_t valid, const Settings& s) const {
 void Sampler::keep_top_k(uint32_t top_k) {
   const size_t k = top_k == 0 ? candidates_.size() : std::min<size_t>(top_k, candidates_.size());
   if (k < candidates_.size()) {
-    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(k) - 1, candidates_.end(), before);
+    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(k) - 1,
+                     candidates_.end(), before);
     const float last = candidates_[k - 1].probability;
     auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(k);
-    if (style_ == Style::k194m) end = std::partition(end, candidates_.end(), [&](const Candidate& c) { return c.probability == last; });
+    if (style_ == Style::k194m)
+      end = std::partition(end, candidates_.end(), [&](const Candidate& c) { return c.probability == last; });
     candidates_.erase(end, candidates_.end());
   }
   std::sort(candidates_.begin(), candidates_.end(), before);
@@ -86,18 +90,23 @@ void Sampler::keep_top_p(float top_p) {
   if (top_p >= 1.0f) return;
   double cumulative = 0;
   size_t n = 0;
-  while (n < candidates_.size() && !(n > 0 && cumulative > static_cast<double>(top_p))) cumulative += static_cast<double>(candidates_[n++].probability);
+  while (n < candidates_.size() && !(n > 0 && cumulative > static_cast<double>(top_p)))
+    cumulative += static_cast<double>(candidates_[n++].probability);
   candidates_.resize(n);
-  for (Candidate& c : candidates_) c.probability = static_cast<float>(static_cast<double>(c.probability) / cumulative);
+  for (Candidate& c : candidates_)
+    c.probability = static_cast<float>(static_cast<double>(c.probability) / cumulative);
 }
 
-Result<std::span<const Candidate>> Sampler::distribution(const float* logits, size_t valid, std::span<const int32_t> history, const Settings& s) {
+Result<std::span<const Candidate>> Sampler::distribution(const float* logits, size_t valid,
+                                                         std::span<const int32_t> history,
+                                                         const Settings& s) {
   SPIKED_TRY(s.check());
   SPIKED_TRY(mask(logits, valid, history, s));
   candidates_.clear();
   for (size_t i = 0; i < valid; ++i)
     if (scores_[i] != kMasked) candidates_.push_back({static_cast<int32_t>(i), scores_[i]});
-  if (candidates_.empty()) return Status{Code::ERR_INVALID_ARGUMENT, format("banned: all %zu ids are banned", valid)};
+  if (candidates_.empty())
+    return Status{Code::ERR_INVALID_ARGUMENT, format("banned: all %zu ids are banned", valid)};
   if (s.temperature == 0.0f) {
     Candidate best = *std::min_element(candidates_.begin(), candidates_.end(), before);
     best.probability = 1.0f;
@@ -109,7 +118,8 @@ Result<std::span<const Candidate>> Sampler::distribution(const float* logits, si
   const double top = static_cast<double>(candidates_.front().probability);
   double sum = 0;
   for (const Candidate& c : candidates_) sum += math::exp_f64((static_cast<double>(c.probability) - top) / t);
-  for (Candidate& c : candidates_) c.probability = static_cast<float>(math::exp_f64((static_cast<double>(c.probability) - top) / t) / sum);
+  for (Candidate& c : candidates_)
+    c.probability = static_cast<float>(math::exp_f64((static_cast<double>(c.probability) - top) / t) / sum);
   keep_top_p(s.top_p);
   return std::span<const Candidate>(candidates_);
 }
@@ -128,7 +138,8 @@ float log_probability(const float* logits, size_t valid, int32_t id) {
   float top = logits[0];
   for (size_t i = 1; i < valid; ++i) top = logits[i] > top ? logits[i] : top;
   double sum = 0;
-  for (size_t i = 0; i < valid; ++i) sum += math::exp_f64(static_cast<double>(logits[i]) - static_cast<double>(top));
+  for (size_t i = 0; i < valid; ++i)
+    sum += math::exp_f64(static_cast<double>(logits[i]) - static_cast<double>(top));
   return static_cast<float>(static_cast<double>(logits[id]) - static_cast<double>(top) - math::log_f64(sum));
 }
 

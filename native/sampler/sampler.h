@@ -50,7 +50,8 @@ class Sampler {
   /// valid    ids at or beyond it are masked, 1 <= valid <= vocab_size
   /// history  every id fed so far
   /// Errors: ERR_MODEL_INVALID when a logit is not finite; ERR_INVALID_ARGUMENT when nothing is left to choose from.
-  Result<std::span<const Candidate>> distribution(const float* logits, size_t valid, std::span<const int32_t> history, const Settings& s);
+  Result<std::span<const Candidate>> distribution(const float* logits, size_t valid,
+                                                  std::span<const int32_t> history, const Settings& s);
 
   /// The first candidate whose cumulative probability exceeds a uniform draw.
   static int32_t draw(std::span<const Candidate> candidates, Generator& generator);
@@ -62,9 +63,9 @@ class Sampler {
   void keep_top_p(float top_p);
 
   Style style_;
-  std::vector<float> scores_;         // masked ids hold -inf
+  std::vector<float> scores_;  // masked ids hold -inf
   std::vector<uint8_t> seen_;
-  std::vector<Candidate> candidates_; // probability holds the score until normalised
+  std::vector<Candidate> candidates_;  // probability holds the score until normalised
 };
 
 /// log p(id) under the softmax of the ids below valid, temperature 1. NaN logits give NaN.

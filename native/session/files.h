@@ -21,7 +21,8 @@ struct Storage {
   Layout layout;
   static Result<Storage> of(int32_t dtype, int32_t layout) {
     if (dtype != static_cast<int32_t>(DType::kF32) && dtype != static_cast<int32_t>(DType::kI8))
-      return Status{Code::ERR_INVALID_ARGUMENT, format("dtype: expected 0 (F32) or 24 (I8), found %d", dtype)};
+      return Status{Code::ERR_INVALID_ARGUMENT,
+                    format("dtype: expected 0 (F32) or 24 (I8), found %d", dtype)};
     if (layout < 0 || layout > static_cast<int32_t>(Layout::kColumnMajor))
       return Status{Code::ERR_INVALID_ARGUMENT, format("layout: expected 0, 1 or 2, found %d", layout)};
     return Storage{static_cast<DType>(dtype), static_cast<Layout>(layout)};

@@ -14,7 +14,8 @@ Status read_tokenizer(const GgufFile& file, Model& m) {
   const GgufEntry* e = file.find("tokenizer.sentencepiece.model");
   if (e == nullptr) return {};
   if (e->type != GgufType::kArray || e->element_type != GgufType::kU8 || e->length == 0)
-    return {Code::ERR_MODEL_INVALID, file.path() + ": metadata \"tokenizer.sentencepiece.model\": expected a non-empty array of u8"};
+    return {Code::ERR_MODEL_INVALID,
+            file.path() + ": metadata \"tokenizer.sentencepiece.model\": expected a non-empty array of u8"};
   m.tokenizer_offset_bytes = file.offset_of(e->data);
   m.tokenizer_size_bytes = e->length;
   return {};
@@ -40,7 +41,9 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   auto digest = get_string(*m->file, "symboliclight.data_sha256");
   if (!digest.ok()) return digest.status();
   if (!is_sha256(digest.value()))
-    return Status{Code::ERR_MODEL_INVALID, path + ": metadata \"symboliclight.data_sha256\": expected 64 lower-case hexadecimal digits"};
+    return Status{
+        Code::ERR_MODEL_INVALID,
+        path + ": metadata \"symboliclight.data_sha256\": expected 64 lower-case hexadecimal digits"};
   m->data_sha256 = std::string(digest.value());
   SPIKED_TRY(read_tokenizer(*m->file, *m));
   return std::shared_ptr<const Model>(std::move(m));
@@ -52,7 +55,9 @@ uint64_t Model::dense_bytes() const {
   for (const symboliclight::BlockWeights& b : weights.blocks) {
     n += b.out.logical_bytes() + b.up.logical_bytes() + 2 * norm + (config.n_heads + 1ull) * sizeof(float);
     n += b.tcam.scale_bytes() + b.down.scale_bytes();
-    if (config.sparse_attn) n += b.q.logical_bytes() + b.k.logical_bytes() + b.v.logical_bytes() + config.head_dim / 2 * sizeof(float);
+    if (config.sparse_attn)
+      n += b.q.logical_bytes() + b.k.logical_bytes() + b.v.logical_bytes() +
+           config.head_dim / 2 * sizeof(float);
   }
   return n;
 }

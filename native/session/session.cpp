@@ -45,15 +45,18 @@ void Session::reset() {
 
 Status Session::check_ids(const int32_t* ids, size_t n) const {
   if (n == 0) return {Code::ERR_PROMPT_EMPTY, "expected at least one token id, found none"};
-  if (torn_) return {Code::ERR_CANCELLED, "the session was cancelled in the middle of a pass; reset it first"};
+  if (torn_)
+    return {Code::ERR_CANCELLED, "the session was cancelled in the middle of a pass; reset it first"};
   for (size_t i = 0; i < n; ++i)
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= model_->config.vocab_size)
-      return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id from 0 to %u, found %d", i, model_->config.vocab_size - 1, ids[i])};
+      return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id from 0 to %u, found %d", i,
+                                              model_->config.vocab_size - 1, ids[i])};
   return {};
 }
 
 Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
-  const symboliclight::Pass p{*model_->engine->pool, *model_->engine->isa->kernels, model_->config, model_->weights, cancel_};
+  const symboliclight::Pass p{*model_->engine->pool, *model_->engine->isa->kernels, model_->config,
+                              model_->weights, cancel_};
   symboliclight::Activity seen;
   if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
     torn_ = true;
@@ -67,17 +70,20 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
   activity_.ffn_total += seen.ffn_total;
   // A column is embed_dim weights in both binary-input projections.
   const uint64_t column_bytes = model_->config.embed_dim * (model_->weights.int8 ? 1ull : 4ull);
-  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * column_bytes + n * model_->config.embed_dim * sizeof(float);
+  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * column_bytes +
+                    n * model_->config.embed_dim * sizeof(float);
   return {};
 }
 
 void Session::run_head(size_t begin, size_t n) {
-  head_.run(*model_->engine->pool, *model_->engine->isa->kernels, scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
+  head_.run(*model_->engine->pool, *model_->engine->isa->kernels,
+            scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
   last_ = logits_.data() + (n - 1) * head_.logits_stride();
   bytes_touched_ += head_.logical_bytes();
 }
 
-Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, symboliclight::Trace* trace) {
+Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits,
+                        symboliclight::Trace* trace) {
   SPIKED_TRY(check_ids(ids, n));
   const size_t v = model_->config.vocab_size;
   bytes_touched_ = 0;
@@ -97,7 +103,9 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
       for (size_t r = 0; r < batch; r += head::kMaxRows) {
         const size_t rows = std::min(head::kMaxRows, batch - r);
         run_head(r, rows);
-        for (size_t i = 0; i < rows; ++i) std::memcpy(logits + (at + r + i) * v, logits_.data() + i * head_.logits_stride(), v * sizeof(float));
+        for (size_t i = 0; i < rows; ++i)
+          std::memcpy(logits + (at + r + i) * v, logits_.data() + i * head_.logits_stride(),
+                      v * sizeof(float));
       }
     } else if (mode == LogitsMode::kLast && at + batch == n) {
       run_head(batch - 1, 1);
@@ -107,8 +115,10 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
   return {};
 }
 
-Result<std::span<const sampler::Candidate>> Session::distribution(const sampler::Settings& settings, size_t valid) {
-  if (last_ == nullptr) return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
+Result<std::span<const sampler::Candidate>> Session::distribution(const sampler::Settings& settings,
+                                                                  size_t valid) {
+  if (last_ == nullptr)
+    return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
   const size_t own = model_->config.valid_vocab_size;
   return sampler_.distribution(last_, valid == 0 ? own : std::min(valid, own), history_, settings);
 }
@@ -116,18 +126,23 @@ Result<std::span<const sampler::Candidate>> Session::distribution(const sampler:
 Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob) {
   auto candidates = distribution(settings, valid);
   if (!candidates.ok()) return candidates.status();
-  *id = settings.temperature == 0.0f ? candidates.value()[0].id : sampler::Sampler::draw(candidates.value(), generator_);
+  *id = settings.temperature == 0.0f ? candidates.value()[0].id
+                                     : sampler::Sampler::draw(candidates.value(), generator_);
   if (logprob != nullptr) *logprob = sampler::log_probability(last_, model_->config.valid_vocab_size, *id);
   return {};
 }
 
 Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
-  if (state_.position != 0) return {Code::ERR_INVALID_ARGUMENT, format("score: expected a fresh session, found one at position %zu", state_.position)};
+  if (state_.position != 0)
+    return {Code::ERR_INVALID_ARGUMENT,
+            format("score: expected a fresh session, found one at position %zu", state_.position)};
   SPIKED_TRY(check_ids(ids, n));
   const size_t valid = model_->config.valid_vocab_size;
   for (size_t i = 0; i < n; ++i)
     if (static_cast<size_t>(ids[i]) >= valid)
-      return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id that the tokenizer has (0 to %zu), found %d", i, valid - 1, ids[i])};
+      return {Code::ERR_TOKEN_UNKNOWN,
+              format("token %zu: expected an id that the tokenizer has (0 to %zu), found %d", i, valid - 1,
+                     ids[i])};
   logprobs[0] = 0.0f;
   bytes_touched_ = 0;
   for (size_t at = 0; at < n; at += kMaxBatch) {
@@ -137,7 +152,8 @@ Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
       const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
       run_head(r, rows);
       for (size_t i = 0; i < rows; ++i)
-        logprobs[at + r + i + 1] = sampler::log_probability(logits_.data() + i * head_.logits_stride(), valid, ids[at + r + i + 1]);
+        logprobs[at + r + i + 1] =
+            sampler::log_probability(logits_.data() + i * head_.logits_stride(), valid, ids[at + r + i + 1]);
     }
   }
   return {};
@@ -148,7 +164,8 @@ SessionStats Session::stats() const {
   s.position = state_.position;
   s.activity = activity_;
   s.bytes_touched = bytes_touched_;
-  s.state_bytes = state_.size_bytes() + scratch_.size_bytes() + head_.size_bytes() + logits_.size() * sizeof(float);
+  s.state_bytes =
+      state_.size_bytes() + scratch_.size_bytes() + head_.size_bytes() + logits_.size() * sizeof(float);
   return s;
 }
 

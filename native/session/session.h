@@ -55,15 +55,15 @@ class Session {
   symboliclight::State state_;
   symboliclight::Scratch scratch_;
   head::Full head_;
-  AlignedArray<float> logits_;     // [head::kMaxRows, logits_stride]
-  const float* last_ = nullptr;    // the last position's logits, in logits_
+  AlignedArray<float> logits_;   // [head::kMaxRows, logits_stride]
+  const float* last_ = nullptr;  // the last position's logits, in logits_
   sampler::Sampler sampler_;
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;
   symboliclight::Activity activity_;
   uint64_t bytes_touched_ = 0;
   std::atomic<bool> cancel_{false};
-  bool torn_ = false;              // a cancelled pass left the state half written
+  bool torn_ = false;  // a cancelled pass left the state half written
 };
 
 }  // namespace spiked

@@ -1,7 +1,5 @@
 #include "state/kv_window.h"
 
-#include "kernels/layout.h"
-
 namespace spiked {
 
 KvWindow::KvWindow(size_t dim, size_t window, size_t n_anchors, size_t max_batch)

@@ -34,8 +34,8 @@ class KvWindow {
 
  private:
   size_t stride_, window_, n_anchors_, ring_;
-  AlignedArray<float> keys_, values_;   // [n_anchors + ring, stride]; pages not reached yet are not resident
-  AlignedArray<uint8_t> spiked_;        // [n_anchors + ring]
+  AlignedArray<float> keys_, values_;  // [n_anchors + ring, stride]; pages not reached yet are not resident
+  AlignedArray<uint8_t> spiked_;       // [n_anchors + ring]
 };
 
 }  // namespace spiked

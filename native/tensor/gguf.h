@@ -12,7 +12,19 @@ namespace spiked {
 
 /// Metadata value types of GGUF v3.
 enum class GgufType : uint32_t {
-  kU8 = 0, kI8 = 1, kU16 = 2, kI16 = 3, kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kString = 8, kArray = 9, kU64 = 10, kI64 = 11, kF64 = 12
+  kU8 = 0,
+  kI8 = 1,
+  kU16 = 2,
+  kI16 = 3,
+  kU32 = 4,
+  kI32 = 5,
+  kF32 = 6,
+  kBool = 7,
+  kString = 8,
+  kArray = 9,
+  kU64 = 10,
+  kI64 = 11,
+  kF64 = 12
 };
 
 /// Name of a metadata type, or null for a number that is none.
@@ -22,17 +34,17 @@ const char* gguf_type_name(uint32_t type);
 struct GgufEntry {
   std::string_view key;
   GgufType type;
-  GgufType element_type;   ///< of an array
-  uint64_t length;         ///< bytes of a string, elements of an array
-  const uint8_t* data;     ///< first byte of the value (of a string's bytes, of an array's first element)
+  GgufType element_type;  ///< of an array
+  uint64_t length;        ///< bytes of a string, elements of an array
+  const uint8_t* data;    ///< first byte of the value (of a string's bytes, of an array's first element)
 };
 
 /// One tensor: a checked range of the mapped file.
 struct GgufTensor {
   std::string_view name;
-  uint32_t type;           ///< ggml type number, a known one
+  uint32_t type;  ///< ggml type number, a known one
   uint32_t n_dims;
-  uint64_t dims[4];        ///< ne0 (fastest) first, unused ones 1
+  uint64_t dims[4];  ///< ne0 (fastest) first, unused ones 1
   uint64_t size_bytes;
   const uint8_t* data;
 };

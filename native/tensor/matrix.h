@@ -26,7 +26,7 @@ PackedShape packed_shape(Layout layout, size_t rows, size_t cols);
 struct Matrix {
   DType dtype = DType::kF32;
   Layout layout = Layout::kRowMajor;
-  size_t rows = 0, cols = 0;   ///< logical: out, in
+  size_t rows = 0, cols = 0;  ///< logical: out, in
   PackedShape packed{0, 0};
   const void* data = nullptr;
   const float* scale = nullptr;  ///< [packed.rows], only for kI8
@@ -38,9 +38,9 @@ struct Matrix {
 
 /// What turns the last hidden state into logits: output, and the prior branch in one of its two forms.
 struct HeadWeights {
-  Matrix output;                      ///< [V, D]
-  Matrix prior_in, prior_out;         ///< [D/4, D], [V, D/4]; dynamic prior only
-  const float* log_prior = nullptr;   ///< [V]; without dynamic prior
+  Matrix output;                     ///< [V, D]
+  Matrix prior_in, prior_out;        ///< [D/4, D], [V, D/4]; dynamic prior only
+  const float* log_prior = nullptr;  ///< [V]; without dynamic prior
   float prior_weight = 0;
 };
 

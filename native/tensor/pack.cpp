@@ -28,10 +28,13 @@ size_t position(Layout layout, const PackedShape& p, size_t element_bytes, size_
     case Layout::kPanel4x32: {
       const size_t chunk = layout::kPanelBytes / element_bytes;
       const size_t panel = r / layout::kPanelRows, lane = r % layout::kPanelRows;
-      return panel * layout::kPanelRows * p.cols + (c / chunk) * chunk * layout::kPanelRows + lane * chunk + c % chunk;
+      return panel * layout::kPanelRows * p.cols + (c / chunk) * chunk * layout::kPanelRows + lane * chunk +
+             c % chunk;
     }
-    case Layout::kColumnMajor: return c * p.rows + r;
-    case Layout::kRowMajor: break;
+    case Layout::kColumnMajor:
+      return c * p.rows + r;
+    case Layout::kRowMajor:
+      break;
   }
   return r * p.cols + c;
 }
@@ -40,18 +43,24 @@ size_t position(Layout layout, const PackedShape& p, size_t element_bytes, size_
 
 const char* layout_name(Layout layout) {
   switch (layout) {
-    case Layout::kPanel4x32: return "panel_4x32";
-    case Layout::kColumnMajor: return "column_major";
-    case Layout::kRowMajor: break;
+    case Layout::kPanel4x32:
+      return "panel_4x32";
+    case Layout::kColumnMajor:
+      return "column_major";
+    case Layout::kRowMajor:
+      break;
   }
   return "row_major";
 }
 
 PackedShape packed_shape(Layout layout, size_t rows, size_t cols) {
   switch (layout) {
-    case Layout::kPanel4x32: return {round_up(rows, layout::kPanelRows), round_up(cols, layout::kPanelColumns)};
-    case Layout::kColumnMajor: return {round_up(rows, layout::kColumnRows), cols};
-    case Layout::kRowMajor: break;
+    case Layout::kPanel4x32:
+      return {round_up(rows, layout::kPanelRows), round_up(cols, layout::kPanelColumns)};
+    case Layout::kColumnMajor:
+      return {round_up(rows, layout::kColumnRows), cols};
+    case Layout::kRowMajor:
+      break;
   }
   return {rows, cols};
 }
@@ -61,7 +70,8 @@ Status pack(DType dtype, Layout layout, const float* w, size_t rows, size_t cols
     return {Code::ERR_INVALID_ARGUMENT, "pack: expected a packed layout for I8, found row_major"};
   for (size_t i = 0; i < rows * cols; ++i)
     if (!std::isfinite(w[i]))
-      return {Code::ERR_CHECKPOINT_TENSOR, format("expected finite weights, found %g at row %zu, column %zu", static_cast<double>(w[i]), i / cols, i % cols)};
+      return {Code::ERR_CHECKPOINT_TENSOR, format("expected finite weights, found %g at row %zu, column %zu",
+                                                  static_cast<double>(w[i]), i / cols, i % cols)};
   const PackedShape p = packed_shape(layout, rows, cols);
   std::memset(out, 0, p.size_bytes(dtype));
   if (dtype == DType::kI8)

@@ -5,22 +5,34 @@
 #include <limits>
 
 #include "base/math.h"
-#include "ops/linear.h"
-#include "ops/margin.h"
+#include "ops/attention.h"
+#include "ops/elementwise.h"
+#include "ops/norm.h"
 #include "ops/rope.h"
+#include "ops/spike.h"
 #include "threads/partition.h"
 
 namespace spiked::symboliclight {
 namespace {
 
-constexpr float kEps = 1e-5f;
-
 /// One worker's walk through the model; all workers walk together and meet at barriers.
 class Walk {
  public:
-  Walk(const Pass& p, const int32_t* ids, size_t n, State& st, Scratch& s, Trace* trace, Team& team, bool& stop)
-      : k_(p.kernels), cfg_(p.config), w_(p.weights), cancel_(p.cancel), ids_(ids), n_(n), st_(st), s_(s), trace_(trace), team_(team),
-        stop_(stop), me_(s.workers[team.index()]), factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))) {}
+  Walk(const Pass& p, const int32_t* ids, size_t n, State& st, Scratch& s, Trace* trace, Team& team,
+       bool& stop)
+      : k_(p.kernels),
+        cfg_(p.config),
+        w_(p.weights),
+        cancel_(p.cancel),
+        ids_(ids),
+        n_(n),
+        st_(st),
+        s_(s),
+        trace_(trace),
+        team_(team),
+        stop_(stop),
+        me_(s.workers[team.index()]),
+        factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))) {}
 
   void run(Activity& activity) {
     me_.margin_encoder = me_.margin_mixer = me_.margin_ffn = std::numeric_limits<float>::infinity();
@@ -45,36 +57,30 @@ class Walk {
   void encode() {
     const Range mine = tokens();
     for (size_t t = mine.begin; t < mine.end; ++t)
-      k_.layer_norm(w_.embedding + static_cast<size_t>(ids_[t]) * dim(), w_.encoder_norm.weight, w_.encoder_norm.bias, dim(), kEps, row(s_.c, t));
+      ops::layer_norm(k_, w_.embedding + static_cast<size_t>(ids_[t]) * dim(), w_.encoder_norm, dim(),
+                      row(s_.c, t));
     team_.barrier();
     if (team_.index() == 0) {
       for (size_t t = 0; t < n_; ++t) {
-        if (trace_ != nullptr) me_.margin_encoder = encoder_margin(row(s_.c, t), me_.margin_encoder);
-        s_.n_spikes[t] = k_.membrane_step(st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak, cfg_.threshold, spikes(t));
-        if (trace_ != nullptr && trace_->active_encoder != nullptr) trace_->active_encoder[t] = static_cast<int32_t>(s_.n_spikes[t]);
+        if (trace_ != nullptr)
+          me_.margin_encoder = ops::membrane_margin(st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak,
+                                                    cfg_.threshold, me_.margin_encoder);
+        s_.n_spikes[t] = ops::membrane_step(k_, st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak,
+                                            cfg_.threshold, spikes(t));
+        if (trace_ != nullptr && trace_->active_encoder != nullptr)
+          trace_->active_encoder[t] = static_cast<int32_t>(s_.n_spikes[t]);
       }
       stop_ = cancel_.load(std::memory_order_relaxed);
     }
     team_.barrier();
   }
 
-  // The membrane before its reset, as membrane_step computes it.
-  float encoder_margin(const float* x, float smallest) const {
-    for (size_t i = 0; i < dim(); ++i) {
-      const float decayed = cfg_.leak * st_.membrane[i];
-      float m = decayed + x[i];
-      m = m < -3.0f ? -3.0f : m;
-      m = m > 3.0f ? 3.0f : m;
-      smallest = ops::margin(&m, 1, cfg_.threshold, smallest);
-    }
-    return smallest;
-  }
-
   void count_spikes(size_t layer, Activity& activity) {
     for (size_t t = 0; t < n_; ++t) {
       activity.mixer_active += s_.n_spikes[t];
       activity.mixer_total += dim();
-      if (trace_ != nullptr && trace_->active_mixer != nullptr) trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_spikes[t]);
+      if (trace_ != nullptr && trace_->active_mixer != nullptr)
+        trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_spikes[t]);
       if (cfg_.sparse_attn) st_.kv[layer].mark(st_.position + t, s_.n_spikes[t] != 0);
     }
   }
@@ -93,7 +99,8 @@ class Walk {
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
   void mix(size_t layer, const BlockWeights& b) {
     const Range rows = share(b.tcam.packed.rows, layout::kColumnRows, team_.index(), team_.size());
-    for (size_t t = 0; t < n_; ++t) ops::column_sum(k_, b.tcam, spikes(t), s_.n_spikes[t], rows.begin, rows.end, row(s_.a, t));
+    for (size_t t = 0; t < n_; ++t)
+      ops::column_sum(k_, b.tcam, spikes(t), s_.n_spikes[t], rows.begin, rows.end, row(s_.a, t));
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
     if (cfg_.sparse_attn && b.own_angles) angles(b.inv_freq);
@@ -109,10 +116,8 @@ class Walk {
     linear(b.out, s_.u, s_.a, s_.d_stride);
     team_.barrier();
     const Range mine = tokens();
-    for (size_t t = mine.begin; t < mine.end; ++t) {
-      k_.add_f32(row(s_.c, t), row(s_.a, t), dim(), row(s_.x, t));
-      k_.layer_norm(row(s_.x, t), b.tcam_norm.weight, b.tcam_norm.bias, dim(), kEps, row(s_.c, t));
-    }
+    for (size_t t = mine.begin; t < mine.end; ++t)
+      ops::add_norm(k_, row(s_.c, t), row(s_.a, t), b.tcam_norm, dim(), row(s_.x, t));
     team_.barrier();
   }
 
@@ -129,7 +134,7 @@ class Walk {
     float* state = st_.decay.data() + layer * dim() + at;
     const float beta = math::sigmoid_f32(b.decay_raw[h]);
     for (size_t t = 0; t < n_; ++t) {
-      k_.decay_step(state, row(s_.a, t) + at, beta, d);
+      ops::decay_step(k_, state, row(s_.a, t) + at, beta, d);
       float* u = row(s_.u, t) + at;
       if (!cfg_.sparse_attn) {
         for (size_t i = 0; i < d; ++i) u[i] = state[i];
@@ -143,14 +148,13 @@ class Walk {
         float *q = row(s_.q, t) + at, *key = kv.key(slot) + at, *value = kv.value(slot) + at;
         for (size_t i = 0; i < d; ++i) key[i] = row(s_.k, t)[at + i];
         for (size_t i = 0; i < d; ++i) value[i] = row(s_.v, t)[at + i];
-        k_.rope(q, cos, sin, half);
-        k_.rope(key, cos, sin, half);
+        ops::rope(k_, q, cos, sin, half);
+        ops::rope(k_, key, cos, sin, half);
         const size_t n_keys = kv.visible(st_.position + t, me_.slots.data());  // at least the query itself
-        k_.attend_scores(q, kv.keys() + at, kv.stride(), me_.slots.data(), n_keys, d, factor_, me_.scores.data());
-        k_.softmax(me_.scores.data(), n_keys);
-        k_.attend_values(me_.scores.data(), kv.values() + at, kv.stride(), me_.slots.data(), n_keys, d, u);
+        ops::attend(k_, q, {kv.keys() + at, kv.values() + at, kv.stride()}, me_.slots.data(), n_keys, d,
+                    factor_, me_.scores.data(), u);
       }
-      k_.mix_f32(b.gate, u, state, d, u);
+      ops::mix(k_, b.gate, u, state, d, u);
     }
   }
 
@@ -161,10 +165,11 @@ class Walk {
     const Range mine = tokens();
     for (size_t t = mine.begin; t < mine.end; ++t) {
       const float* z = s_.z.data() + t * s_.f_stride;
-      s_.n_fired[t] = k_.threshold_gather(z, cfg_.ffn_dim, cfg_.threshold, fired(t));
+      s_.n_fired[t] = ops::fire(k_, z, cfg_.ffn_dim, cfg_.threshold, fired(t));
       if (trace_ == nullptr) continue;
       me_.margin_ffn = ops::margin(z, cfg_.ffn_dim, cfg_.threshold, me_.margin_ffn);
-      if (trace_->active_ffn != nullptr) trace_->active_ffn[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_fired[t]);
+      if (trace_->active_ffn != nullptr)
+        trace_->active_ffn[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_fired[t]);
     }
     team_.barrier();
     if (team_.index() == 0) {
@@ -172,15 +177,16 @@ class Walk {
       activity.ffn_total += n_ * cfg_.ffn_dim;
     }
     const Range rows = share(b.down.packed.rows, layout::kColumnRows, team_.index(), team_.size());
-    for (size_t t = 0; t < n_; ++t) ops::column_sum(k_, b.down, fired(t), s_.n_fired[t], rows.begin, rows.end, row(s_.a, t));
+    for (size_t t = 0; t < n_; ++t)
+      ops::column_sum(k_, b.down, fired(t), s_.n_fired[t], rows.begin, rows.end, row(s_.a, t));
     team_.barrier();
     for (size_t t = mine.begin; t < mine.end; ++t) {
       float* c = row(s_.c, t);
-      k_.add_f32(c, row(s_.a, t), dim(), row(s_.x, t));
-      k_.layer_norm(row(s_.x, t), b.ffn_norm.weight, b.ffn_norm.bias, dim(), kEps, c);
-      s_.n_spikes[t] = k_.threshold_gather(c, dim(), cfg_.threshold, spikes(t));
+      ops::add_norm(k_, c, row(s_.a, t), b.ffn_norm, dim(), row(s_.x, t));
+      s_.n_spikes[t] = ops::fire(k_, c, dim(), cfg_.threshold, spikes(t));
       if (trace_ == nullptr) continue;
-      if (layer + 1 < cfg_.n_layers) me_.margin_mixer = ops::margin(c, dim(), cfg_.threshold, me_.margin_mixer);
+      if (layer + 1 < cfg_.n_layers)
+        me_.margin_mixer = ops::margin(c, dim(), cfg_.threshold, me_.margin_mixer);
       if (trace_->block_out != nullptr)
         for (size_t i = 0; i < dim(); ++i) trace_->block_out[(layer * trace_->stride + t) * dim() + i] = c[i];
     }
@@ -207,7 +213,8 @@ float smaller(float a, float b) { return b < a ? b : a; }
 
 }  // namespace
 
-bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch, Activity& activity, Trace* trace) {
+bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch,
+             Activity& activity, Trace* trace) {
   bool stop = false;
   pass.pool.run([&](Team& team) { Walk(pass, ids, n, state, scratch, trace, team, stop).run(activity); });
   if (stop) return false;

@@ -1,20 +1,20 @@
 #pragma once
 #include <atomic>
 
-#include "kernels/kernels.h"
 #include "models/symboliclight/state.h"
 #include "models/symboliclight/weights.h"
+#include "ops/linear.h"
 #include "threads/pool.h"
 
 namespace spiked::symboliclight {
 
 /// What a checking caller records of one pass; every pointer may be null. Rows of later passes are appended by the caller moving the pointers.
 struct Trace {
-  int32_t* active_encoder = nullptr;  ///< [n]
-  int32_t* active_mixer = nullptr;    ///< [L, stride]
-  int32_t* active_ffn = nullptr;      ///< [L, stride]
-  float* block_out = nullptr;         ///< [L, stride, D]
-  size_t stride = 0;                  ///< positions a layer row
+  int32_t* active_encoder = nullptr;               ///< [n]
+  int32_t* active_mixer = nullptr;                 ///< [L, stride]
+  int32_t* active_ffn = nullptr;                   ///< [L, stride]
+  float* block_out = nullptr;                      ///< [L, stride, D]
+  size_t stride = 0;                               ///< positions a layer row
   float margin_encoder, margin_mixer, margin_ffn;  ///< smallest |z - threshold|
 };
 
@@ -35,6 +35,7 @@ struct Activity {
 ///
 /// Returns false when cancelled: the state is then torn and must be reset. The bits depend on neither n nor the number of workers.
 /// Source: specification of SymbolicLight V1 (arXiv:2605.21333); docs/numerics.md for the order of every sum.
-bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch, Activity& activity, Trace* trace);
+bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch,
+             Activity& activity, Trace* trace);
 
 }  // namespace spiked::symboliclight

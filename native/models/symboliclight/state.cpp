@@ -1,6 +1,6 @@
 #include "models/symboliclight/state.h"
 
-#include "kernels/layout.h"
+#include "tensor/matrix.h"
 
 namespace spiked::symboliclight {
 
@@ -42,7 +42,9 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
 }
 
 size_t Scratch::size_bytes() const {
-  size_t n = (x.size() + c.size() + a.size() + q.size() + k.size() + v.size() + u.size() + z.size() + cos.size() + sin.size()) * sizeof(float);
+  size_t n = (x.size() + c.size() + a.size() + q.size() + k.size() + v.size() + u.size() + z.size() +
+              cos.size() + sin.size()) *
+             sizeof(float);
   n += (spikes.size() + fired.size()) * sizeof(uint32_t);
   for (const Worker& w : workers) n += w.slots.size() * (sizeof(uint32_t) + sizeof(float));
   return n;

@@ -14,10 +14,10 @@ inline constexpr size_t kMaxBatch = 32;
 struct State {
   explicit State(const Config& c);
 
-  size_t position = 0;            ///< ids fed
-  AlignedArray<float> membrane;   ///< [D] encoder
-  AlignedArray<float> decay;      ///< [L, D]
-  std::vector<KvWindow> kv;       ///< [L]; empty without sparse attention
+  size_t position = 0;           ///< ids fed
+  AlignedArray<float> membrane;  ///< [D] encoder
+  AlignedArray<float> decay;     ///< [L, D]
+  std::vector<KvWindow> kv;      ///< [L]; empty without sparse attention
 
   size_t size_bytes() const;
 };
@@ -37,7 +37,7 @@ struct Scratch {
   AlignedArray<uint32_t> fired;   ///< [B, F] active inputs of down
   size_t n_spikes[kMaxBatch];
   size_t n_fired[kMaxBatch];
-  AlignedArray<float> cos, sin;   ///< [B, d/2]
+  AlignedArray<float> cos, sin;  ///< [B, d/2]
 
   /// One worker's own: attention of one head.
   struct Worker {

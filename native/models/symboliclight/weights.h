@@ -2,32 +2,29 @@
 #include <vector>
 
 #include "models/symboliclight/config.h"
+#include "ops/norm.h"
 #include "tensor/matrix.h"
 
 namespace spiked::symboliclight {
 
-struct Norm {
-  const float *weight, *bias;  // [D]
-};
-
 struct BlockWeights {
-  Matrix tcam;              // [D, D] column_major: binary input
-  const float* decay_raw;   // [H]
-  Matrix q, k, v;           // [D, D] panel; sparse attention only
-  const float* inv_freq;    // [d/2], the stored values
-  bool own_angles;          // inv_freq differs from the block before (or there is none)
-  float gate;               // sigmoid(attn_gate)
-  Matrix out;               // [D, D]
-  Norm tcam_norm;
-  Matrix up;                // [F, D]
-  Matrix down;              // [D, F] column_major: binary input
-  Norm ffn_norm;
+  Matrix tcam;             // [D, D] column_major: binary input
+  const float* decay_raw;  // [H]
+  Matrix q, k, v;          // [D, D] panel; sparse attention only
+  const float* inv_freq;   // [d/2], the stored values
+  bool own_angles;         // inv_freq differs from the block before (or there is none)
+  float gate;              // sigmoid(attn_gate)
+  Matrix out;              // [D, D]
+  ops::NormWeights tcam_norm;
+  Matrix up;    // [F, D]
+  Matrix down;  // [D, F] column_major: binary input
+  ops::NormWeights ffn_norm;
 };
 
 /// Read-only views of a mapped model file, every shape checked against the configuration.
 struct Weights {
-  const float* embedding;   // [V, D]
-  Norm encoder_norm;
+  const float* embedding;  // [V, D]
+  ops::NormWeights encoder_norm;
   std::vector<BlockWeights> blocks;
   HeadWeights head;
   bool int8 = false;
