@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capi/spiked.h"
+
+/// Counts checks and prints the ones that do not hold.
+struct Checks {
+  int passed = 0, failed = 0;
+
+  void that(bool holds, const char* what, const std::string& found = "") {
+    ++(holds ? passed : failed);
+    if (!holds) std::printf("FAIL %s%s%s\n", what, found.empty() ? "" : ": found ", found.c_str());
+  }
+  /// A call that should end with `expected`; the error's text is shown when it does not.
+  void status(spiked_status got, spiked_status expected, const char* what, const spiked_error& error) {
+    that(got == expected, what,
+         "status " + std::to_string(got) + " instead of " + std::to_string(expected) + " " + error.message);
+  }
+};
+
+template <auto close>
+struct Closer {
+  template <typename T>
+  void operator()(T* handle) const {
+    close(handle);
+  }
+};
+using Engine = std::unique_ptr<spiked_engine, Closer<spiked_engine_close>>;
+using Model = std::unique_ptr<spiked_model, Closer<spiked_model_close>>;
+using Session = std::unique_ptr<spiked_session, Closer<spiked_session_close>>;
+
+/// Handles of one opened model; empty ones after a failure, which is counted.
+struct Opened {
+  Engine engine;
+  Model model;
+  Session session;
+  spiked_model_info info{};
+  bool ok() const { return session != nullptr; }
+};
+Opened open_all(Checks& checks, const char* path, uint32_t n_threads, const char* isa);
+
+/// Logits of the last of `ids`, fed `step` at a time to a reset session; empty after a failure.
+std::vector<float> logits_of(Checks& checks, const Opened& on, const std::vector<int32_t>& ids, size_t step);
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
+std::vector<int32_t> some_ids(const spiked_model_info& info, size_t n);
+
+void check_answers(Checks& checks, const char* path);    // the same bits for threads, splits and ISAs; seeds
+void check_refusals(Checks& checks, const char* path);   // wrong arguments and files
+void check_lifetimes(Checks& checks, const char* path);  // every order of closing
+void check_threads(Checks& checks, const char* path);    // cancelling from outside, engines side by side
+int plant(const char* fault);  // breaks a rule, so that a sanitizer is seen to notice
