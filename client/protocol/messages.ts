@@ -221,7 +221,7 @@ const textScore = {
     /** exp(-total_logprob / scored ids); null when there is only one id. */
     perplexity: z.number().nullable(),
   }),
-  errors: textGenerate.errors,
+  errors: [...textGenerate.errors, 'ERR_CANCELLED'],
 } satisfies MethodSpec;
 
 export const methods = {
@@ -262,6 +262,8 @@ export const events = {
     t_ns: field.timeNs,
     logprob: z.number().optional(),
   }),
+  /** The daemon has seen the end of this connection's input; `pending` requests will still be answered, then it closes. */
+  'server.input_ended': z.object({ pending: field.count }),
   /** Why the daemon is about to close this connection, when no request can carry the reason. */
   'server.closing': z.object({ error: z.tuple([z.int(), z.string()]) }),
 } as const;
