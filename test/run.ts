@@ -10,6 +10,9 @@ import { parseArgs } from 'node:util';
 import type { RunnerOptions, Stage } from './tools/report.js';
 import { format } from './tools/stages/format.js';
 import { lint } from './tools/stages/lint.js';
+import { fuzz } from './tools/stages/fuzz.js';
+import { native } from './tools/stages/native.js';
+import { asan, tsan } from './tools/stages/sanitizers.js';
 import { suites } from './tools/stages/suites.js';
 import { types } from './tools/stages/types.js';
 
@@ -18,7 +21,18 @@ const layers = suites('layers', inFolder('layers'));
 const arm64 = suites('arm64', inFolder('arm64'));
 const rest = suites('suites', (file) => !layers.files().includes(file) && !arm64.files().includes(file));
 
-const stages: (Stage & { files?: () => string[] })[] = [format, lint, types, layers, rest, arm64];
+const stages: (Stage & { files?: () => string[] })[] = [
+  format,
+  lint,
+  types,
+  layers,
+  native,
+  rest,
+  asan,
+  tsan,
+  fuzz,
+  arm64,
+];
 
 const { values } = parseArgs({
   options: {

@@ -1,0 +1,68 @@
+import { mkdtempSync, copyFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { mustFail, programPath } from '../native-build.js';
+import { run } from '../process.js';
+import { add, byExit, skip, type Stage, type StageResult } from '../report.js';
+import { tinyModel, tinyWeights } from '../tiny-model.js';
+import { addressBuild, buildAddress } from './sanitizers.js';
+
+const seed = 1;
+const planted = { SPIKED_FUZZ_PLANT: '1' };
+const noticed = /heap-buffer-overflow/;
+
+async function withMutator(files: readonly string[], seconds: number): Promise<StageResult> {
+  const program = programPath(addressBuild, 'spiked_gguf_mutate');
+  const args = [String(seconds), String(seed), ...files];
+  return add(
+    await mustFail(addressBuild, 'spiked_gguf_mutate', ['60', ...args.slice(1)], noticed, planted),
+    byExit(await run(program, args, { timeoutMs: (seconds + 120) * 1000 }), `the mutator with seed ${seed}`),
+  );
+}
+
+async function withLibFuzzer(corpus: string, seconds: number): Promise<StageResult> {
+  const artifacts = `-artifact_prefix=${addressBuild}/`;
+  const args = [`-seed=${seed}`, '-timeout=20', '-rss_limit_mb=4096', '-max_len=4000000', artifacts];
+  const program = programPath(addressBuild, 'spiked_gguf_fuzz');
+  return add(
+    await mustFail(
+      addressBuild,
+      'spiked_gguf_fuzz',
+      [...args, '-max_total_time=120', corpus],
+      noticed,
+      planted,
+    ),
+    byExit(
+      await run(program, [...args, `-max_total_time=${seconds}`, corpus], {
+        timeoutMs: (seconds + 120) * 1000,
+      }),
+      'libFuzzer',
+    ),
+  );
+}
+
+/** Mutated model files, read and run under AddressSanitizer and UBSan. */
+export const fuzz: Stage = {
+  name: 'fuzz',
+  async run({ long }) {
+    const { clang, built } = await buildAddress();
+    if (built.failed > 0) return built;
+    if (built.passed === 0) return skip('fuzz: no AddressSanitizer runtime');
+    const seconds = long ? 600 : 20;
+    const corpus = mkdtempSync(join(tmpdir(), 'spiked-'));
+    try {
+      const files: string[] = [];
+      for (const weights of tinyWeights) {
+        const model = await tinyModel(weights);
+        files.push(join(corpus, basename(model)));
+        copyFileSync(model, join(corpus, basename(model)));
+      }
+      const fuzzer = clang
+        ? withLibFuzzer(corpus, seconds)
+        : skip('fuzz: libFuzzer: clang with its runtime is not installed');
+      return add(await withMutator(files, seconds), await fuzzer);
+    } finally {
+      rmSync(corpus, { recursive: true, force: true });
+    }
+  },
+};
