@@ -86,7 +86,7 @@ Napi::Value ArgReader::property(const Napi::Object& object, const char* key, con
   Napi::Value value = object.Get(key);
   if (env_.IsExceptionPending()) {
     const std::string why = env_.GetAndClearPendingException().Message();
-    fail(name, "a readable property", "one that throws \"" + why + "\"");
+    fail(name, "a property that can be read", "one that throws \"" + why + "\"");
     return env_.Undefined();
   }
   return value;
