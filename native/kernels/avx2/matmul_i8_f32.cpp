@@ -1,0 +1,133 @@
+#include <immintrin.h>
+
+#include "kernels/kernels.h"
+#include "kernels/layout.h"
+
+namespace spiked::kernels::avx2 {
+namespace {
+
+using layout::kPanelBytes;
+using layout::kPanelRows;
+
+constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
+/// One panel at a time: far enough ahead to hide memory, near enough to stay in L1.
+constexpr size_t kPrefetchBytes = 4096;
+/// Wider rows push the activations out of L1; two panels a pass then halve their traffic.
+constexpr size_t kWideColumns = 4096;
+/// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
+constexpr size_t kTokenBlockBytes = 256 * 1024;
+constexpr size_t kTokens = 3;
+
+/// The tree of docs/numerics.md over the eight partial sums of four rows at once.
+__m128 reduce_rows(const __m256 (&p)[kPanelRows]) {
+  __m128 s[kPanelRows];
+  for (size_t r = 0; r < kPanelRows; ++r) {
+    s[r] = _mm_add_ps(_mm256_castps256_ps128(p[r]), _mm256_extractf128_ps(p[r], 1));
+  }
+  _MM_TRANSPOSE4_PS(s[0], s[1], s[2], s[3]);
+  return _mm_add_ps(_mm_add_ps(s[0], s[2]), _mm_add_ps(s[1], s[3]));
+}
+
+template <_mm_hint hint>
+void prefetch_block(const int8_t* block) {
+  _mm_prefetch(reinterpret_cast<const char*>(block), hint);
+  _mm_prefetch(reinterpret_cast<const char*>(block) + 64, hint);
+}
+
+__m256 load_weights(const int8_t* w) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))));
+}
+
+/// n_panels neighbouring panels times n_tokens tokens, their 4 * n_panels * n_tokens sums in registers.
+template <size_t n_panels, size_t n_tokens, bool prefetch>
+void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, float* y,
+              size_t y_stride) {
+  const size_t panel_bytes = kPanelRows * cols;
+  __m256 p[n_panels][n_tokens][kPanelRows];
+  for (auto& panel : p) {
+    for (auto& token : panel) {
+      for (__m256& row : token) row = _mm256_setzero_ps();
+    }
+  }
+  for (size_t c = 0; c < cols; c += kPanelBytes) {
+    const int8_t* block = w + c * kPanelRows;
+    if constexpr (prefetch && n_panels == 1) {
+      prefetch_block<_MM_HINT_T0>(block + kPrefetchBytes);
+    } else if constexpr (prefetch) {
+      // The next panels in memory order, though these are walked side by side: the bus sees one stream.
+      const int8_t* next = w + n_panels * (panel_bytes + c * kPanelRows);
+      for (size_t i = 0; i < n_panels; ++i) prefetch_block<_MM_HINT_T1>(next + i * kBlockBytes);
+    }
+#pragma GCC unroll 4
+    for (size_t j = 0; j < kPanelBytes; j += 8) {
+      __m256 xs[n_tokens];
+#pragma GCC unroll 3
+      for (size_t t = 0; t < n_tokens; ++t) xs[t] = _mm256_loadu_ps(x + t * x_stride + c + j);
+#pragma GCC unroll 2
+      for (size_t i = 0; i < n_panels; ++i) {
+#pragma GCC unroll 4
+        for (size_t r = 0; r < kPanelRows; ++r) {
+          const __m256 weights = load_weights(block + i * panel_bytes + r * kPanelBytes + j);
+#pragma GCC unroll 3
+          for (size_t t = 0; t < n_tokens; ++t) p[i][t][r] = _mm256_fmadd_ps(weights, xs[t], p[i][t][r]);
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < n_panels; ++i) {
+    const __m128 factor = _mm_loadu_ps(scale + i * kPanelRows);
+    for (size_t t = 0; t < n_tokens; ++t) {
+      _mm_storeu_ps(y + t * y_stride + i * kPanelRows, _mm_mul_ps(factor, reduce_rows(p[i][t])));
+    }
+  }
+}
+
+void multiply_one_token(const int8_t* w, const float* scale, const float* x, size_t cols, size_t panel_begin,
+                        size_t panel_end, float* y) {
+  size_t panel = panel_begin;
+  for (; cols > kWideColumns && panel + 2 <= panel_end; panel += 2) {
+    const size_t row = panel * kPanelRows;
+    multiply<2, 1, true>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+  }
+  for (; panel < panel_end; ++panel) {
+    const size_t row = panel * kPanelRows;
+    multiply<1, 1, true>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+  }
+}
+
+void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t n_tokens,
+                     size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
+    const size_t row = panel * kPanelRows;
+    const int8_t* wp = w + row * cols;
+    size_t t = 0;
+    for (; t + kTokens <= n_tokens; t += kTokens) {
+      multiply<1, kTokens, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
+                                  y_stride);
+    }
+    if (n_tokens - t == 2) {
+      multiply<1, 2, true>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
+    } else if (n_tokens - t == 1) {
+      multiply<1, 1, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
+    }
+  }
+}
+
+}  // namespace
+
+void matmul_i8_f32(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
+                   size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  if (batch == 1) {
+    multiply_one_token(w, scale, x, cols, panel_begin, panel_end, y);
+    return;
+  }
+  const size_t fitting = cols == 0 ? batch : kTokenBlockBytes / (cols * sizeof(float));
+  const size_t block = fitting < 4 * kTokens ? 4 * kTokens : fitting / kTokens * kTokens;
+  for (size_t t = 0; t < batch; t += block) {
+    const size_t n_tokens = batch - t < block ? batch - t : block;
+    multiply_tokens(w, scale, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end,
+                    y + t * y_stride, y_stride);
+  }
+}
+
+}  // namespace spiked::kernels::avx2

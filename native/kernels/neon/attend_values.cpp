@@ -1,0 +1,36 @@
+#include <arm_neon.h>
+
+#include "kernels/kernels.h"
+
+namespace spiked::kernels::neon {
+namespace {
+
+/// n_vectors * 4 outputs in registers while every key goes by.
+template <size_t n_vectors>
+void weigh(const float* p, const float* v, size_t v_stride, const uint32_t* slots, size_t n_keys, float* y) {
+  float32x4_t sums[n_vectors];
+  for (float32x4_t& s : sums) s = vdupq_n_f32(0.0f);
+  for (size_t i = 0; i < n_keys; ++i) {
+    const float32x4_t weight = vdupq_n_f32(p[i]);
+    const float* value = v + slots[i] * v_stride;
+#pragma GCC unroll 16
+    for (size_t k = 0; k < n_vectors; ++k) sums[k] = vfmaq_f32(sums[k], weight, vld1q_f32(value + 4 * k));
+  }
+  for (size_t k = 0; k < n_vectors; ++k) vst1q_f32(y + 4 * k, sums[k]);
+}
+
+}  // namespace
+
+void attend_values(const float* p, const float* v, size_t v_stride, const uint32_t* slots, size_t n_keys,
+                   size_t head_dim, float* y) {
+  size_t j = 0;
+  for (; j + 64 <= head_dim; j += 64) weigh<16>(p, v + j, v_stride, slots, n_keys, y + j);
+  for (; j + 4 <= head_dim; j += 4) weigh<1>(p, v + j, v_stride, slots, n_keys, y + j);
+  for (; j < head_dim; ++j) {
+    float sum = 0.0f;
+    for (size_t i = 0; i < n_keys; ++i) sum = __builtin_fmaf(p[i], v[slots[i] * v_stride + j], sum);
+    y[j] = sum;
+  }
+}
+
+}  // namespace spiked::kernels::neon

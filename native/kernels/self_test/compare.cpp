@@ -1,0 +1,30 @@
+#include "kernels/self_test/compare.h"
+
+#include <bit>
+
+#include "base/status.h"
+
+namespace spiked::kernels::testing {
+
+bool same(float a, float b) {
+  if (a != a || b != b) return a != a && b != b;
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
+
+bool same(uint32_t a, uint32_t b) { return a == b; }
+
+std::string difference(const char* what, size_t i, float expected, float found) {
+  return format("%s[%zu]: expected %a, found %a", what, i, static_cast<double>(expected),
+                static_cast<double>(found));
+}
+
+std::string difference(const char* what, size_t i, uint32_t expected, uint32_t found) {
+  return format("%s[%zu]: expected %u, found %u", what, i, expected, found);
+}
+
+std::string overrun(const char* what, const char* who, long distance_bytes) {
+  return format("%s: %s wrote %ld bytes %s", what, who, distance_bytes < 0 ? -distance_bytes : distance_bytes,
+                distance_bytes < 0 ? "before its first value" : "past its last value");
+}
+
+}  // namespace spiked::kernels::testing

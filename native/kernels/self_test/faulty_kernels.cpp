@@ -1,0 +1,175 @@
+#include <bit>
+
+#include "kernels/dispatch.h"
+#include "kernels/layout.h"
+#include "kernels/self_test/faults.h"
+
+namespace spiked::kernels::testing {
+namespace {
+
+constexpr float kStray = 42.0f;
+constexpr uint32_t kStrayIndex = 42;
+
+void flip(float& v) { v = std::bit_cast<float>(std::bit_cast<uint32_t>(v) ^ 1u); }
+
+void flip_last(float* y, size_t n) {
+  if (n != 0) flip(y[n - 1]);
+}
+
+}  // namespace
+
+const Kernels& scalar_kernels() { return *select("scalar").value()->kernels; }
+
+Kernels wrong_kernels() {
+  Kernels k;
+  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols, size_t begin,
+                        size_t end, float* y, size_t y_stride) {
+    scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
+    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
+  };
+  k.matmul_i8_f32 = [](const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
+                       size_t cols, size_t begin, size_t end, float* y, size_t y_stride) {
+    scalar_kernels().matmul_i8_f32(w, scale, x, x_stride, batch, cols, begin, end, y, y_stride);
+    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
+  };
+  k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
+                        size_t end, float* y) {
+    scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
+    flip_last(y, end);
+  };
+  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active, size_t n_active,
+                       size_t begin, size_t end, float* y) {
+    scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
+    flip_last(y, end);
+  };
+  k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
+                       size_t head_dim, float factor, float* scores) {
+    scalar_kernels().attend_scores(q, keys, stride, slots, n_keys, head_dim, factor, scores);
+    flip_last(scores, n_keys);
+  };
+  k.attend_values = [](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
+                       size_t head_dim, float* y) {
+    scalar_kernels().attend_values(p, v, stride, slots, n_keys, head_dim, y);
+    flip_last(y, head_dim);
+  };
+  k.softmax = [](float* scores, size_t n) {
+    scalar_kernels().softmax(scores, n);
+    flip_last(scores, n);
+  };
+  k.layer_norm = [](const float* x, const float* weight, const float* bias, size_t n, float eps, float* y) {
+    scalar_kernels().layer_norm(x, weight, bias, n, eps, y);
+    flip_last(y, n);
+  };
+  k.add_f32 = [](const float* a, const float* b, size_t n, float* y) {
+    scalar_kernels().add_f32(a, b, n, y);
+    flip_last(y, n);
+  };
+  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold, uint32_t* active) {
+    const size_t n_active = scalar_kernels().membrane_step(membrane, x, n, leak, threshold, active);
+    return n_active - (n_active != 0 ? 1 : 0);
+  };
+  k.threshold_gather = [](const float* z, size_t n, float threshold, uint32_t* active) {
+    const size_t n_active = scalar_kernels().threshold_gather(z, n, threshold, active);
+    return n_active - (n_active != 0 ? 1 : 0);
+  };
+  k.decay_step = [](float* h, const float* a, float beta, size_t n) {
+    scalar_kernels().decay_step(h, a, beta, n);
+    flip_last(h, n);
+  };
+  k.rope = [](float* x, const float* cos, const float* sin, size_t half) {
+    scalar_kernels().rope(x, cos, sin, half);
+    flip_last(x, 2 * half);
+  };
+  k.mix_f32 = [](float g, const float* a, const float* b, size_t n, float* y) {
+    scalar_kernels().mix_f32(g, a, b, n, y);
+    flip_last(y, n);
+  };
+  k.scaled_add = [](float p, const float* b, size_t n, float* y) {
+    scalar_kernels().scaled_add(p, b, n, y);
+    flip_last(y, n);
+  };
+  k.gelu = [](float* x, size_t n) {
+    scalar_kernels().gelu(x, n);
+    flip_last(x, n);
+  };
+  return k;
+}
+
+Kernels overrunning_kernels() {
+  Kernels k;
+  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols, size_t begin,
+                        size_t end, float* y, size_t y_stride) {
+    scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
+    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
+  };
+  k.matmul_i8_f32 = [](const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
+                       size_t cols, size_t begin, size_t end, float* y, size_t y_stride) {
+    scalar_kernels().matmul_i8_f32(w, scale, x, x_stride, batch, cols, begin, end, y, y_stride);
+    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
+  };
+  k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
+                        size_t end, float* y) {
+    scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
+    y[end] = kStray;
+  };
+  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active, size_t n_active,
+                       size_t begin, size_t end, float* y) {
+    scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
+    y[end] = kStray;
+  };
+  k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
+                       size_t head_dim, float factor, float* scores) {
+    scalar_kernels().attend_scores(q, keys, stride, slots, n_keys, head_dim, factor, scores);
+    scores[n_keys] = kStray;
+  };
+  k.attend_values = [](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
+                       size_t head_dim, float* y) {
+    scalar_kernels().attend_values(p, v, stride, slots, n_keys, head_dim, y);
+    y[head_dim] = kStray;
+  };
+  k.softmax = [](float* scores, size_t n) {
+    scalar_kernels().softmax(scores, n);
+    scores[n] = kStray;
+  };
+  k.layer_norm = [](const float* x, const float* weight, const float* bias, size_t n, float eps, float* y) {
+    scalar_kernels().layer_norm(x, weight, bias, n, eps, y);
+    y[n] = kStray;
+  };
+  k.add_f32 = [](const float* a, const float* b, size_t n, float* y) {
+    scalar_kernels().add_f32(a, b, n, y);
+    y[n] = kStray;
+  };
+  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold, uint32_t* active) {
+    const size_t n_active = scalar_kernels().membrane_step(membrane, x, n, leak, threshold, active);
+    active[n] = kStrayIndex;
+    return n_active;
+  };
+  k.threshold_gather = [](const float* z, size_t n, float threshold, uint32_t* active) {
+    const size_t n_active = scalar_kernels().threshold_gather(z, n, threshold, active);
+    active[n] = kStrayIndex;
+    return n_active;
+  };
+  k.decay_step = [](float* h, const float* a, float beta, size_t n) {
+    scalar_kernels().decay_step(h, a, beta, n);
+    h[n] = kStray;
+  };
+  k.rope = [](float* x, const float* cos, const float* sin, size_t half) {
+    scalar_kernels().rope(x, cos, sin, half);
+    x[2 * half] = kStray;
+  };
+  k.mix_f32 = [](float g, const float* a, const float* b, size_t n, float* y) {
+    scalar_kernels().mix_f32(g, a, b, n, y);
+    y[n] = kStray;
+  };
+  k.scaled_add = [](float p, const float* b, size_t n, float* y) {
+    scalar_kernels().scaled_add(p, b, n, y);
+    y[n] = kStray;
+  };
+  k.gelu = [](float* x, size_t n) {
+    scalar_kernels().gelu(x, n);
+    x[n] = kStray;
+  };
+  return k;
+}
+
+}  // namespace spiked::kernels::testing

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace spiked::kernels::testing {
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next();
+  /// In [0, n).
+  size_t below(size_t n) { return static_cast<size_t>(next() % n); }
+  /// In [-1, 1), times a power of two in [2^-8, 2^8].
+  float number();
+
+ private:
+  uint64_t state_;
+};
+
+/// What inputs are filled with.
+enum class Pattern { kRandom, kLowest, kHighest, kAlternating, kDenormal, kSpecial };
+
+inline constexpr Pattern kPatterns[] = {Pattern::kRandom,      Pattern::kLowest,   Pattern::kHighest,
+                                        Pattern::kAlternating, Pattern::kDenormal, Pattern::kSpecial};
+
+const char* name(Pattern pattern);
+
+/// kLowest and kHighest are the finite ends of the range; kSpecial mixes NaN, infinities, both zeros, denormals and numbers.
+void fill(Random& random, Pattern pattern, float* x, size_t n);
+
+/// All of int8, also -128, which an exporter never writes but a file may hold.
+void fill(Random& random, Pattern pattern, int8_t* x, size_t n);
+
+}  // namespace spiked::kernels::testing

@@ -1,0 +1,59 @@
+#include "base/status.h"
+#include "kernels/self_test/buffers.h"
+#include "kernels/self_test/sweeps.h"
+
+namespace spiked::kernels::testing {
+namespace {
+
+// Around the registers (4 and 8 floats) and the run of 64; 64 and 96 are real heads.
+constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 63, 64, 65, 96, 197};
+// Around the group of four keys.
+constexpr size_t kKeys[] = {0, 1, 3, 4, 5, 17};
+constexpr size_t kSlots = 24;
+
+/// One attention over random slots of a ring in any order: keys or values `rows`, `n_vector` floats of query or weights.
+template <typename Run>
+void sweep(Tally& tally, bool keys, Run run) {
+  Random random(tally.seed());
+  for (size_t head_dim : kHeadDims) {
+    for (size_t n_keys : kKeys) {
+      for (Pattern pattern : kPatterns) {
+        const size_t stride = head_dim + random.below(9);
+        tally.begin_case(format("%zu keys of %zu, stride %zu, %s", n_keys, head_dim, stride, name(pattern)));
+        const Pattern other = random.below(2) == 0 ? pattern : Pattern::kRandom;
+        const Input<float> vector(random, other, keys ? head_dim : n_keys, random.below(5));
+        const Input<float> rows(random, pattern, (kSlots - 1) * stride + head_dim, random.below(5));
+        Input<uint32_t> slots(n_keys);
+        for (size_t i = 0; i < n_keys; ++i) slots[i] = static_cast<uint32_t>(random.below(kSlots));
+        const size_t n_out = keys ? n_keys : head_dim;
+        const Input<float> before(random, Pattern::kRandom, n_out);
+        Output<float> out(before.data(), n_out, random.below(5));
+        run(vector.data(), rows.data(), stride, slots.data(), n_keys, head_dim, out);
+        out.compare(tally, keys ? "scores" : "y");
+        if (tally.done()) return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void sweep_attend_scores(AttendScores scalar, AttendScores tested, Tally& tally) {
+  sweep(tally, true,
+        [&](const float* q, const float* k, size_t stride, const uint32_t* slots, size_t n_keys,
+            size_t head_dim, Output<float>& out) {
+          scalar(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
+          tested(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
+        });
+}
+
+void sweep_attend_values(AttendValues scalar, AttendValues tested, Tally& tally) {
+  sweep(tally, false,
+        [&](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
+            size_t head_dim, Output<float>& out) {
+          scalar(p, v, stride, slots, n_keys, head_dim, out.reference());
+          tested(p, v, stride, slots, n_keys, head_dim, out.tested());
+        });
+}
+
+}  // namespace spiked::kernels::testing

@@ -1,0 +1,70 @@
+#include "base/status.h"
+#include "kernels/self_test/buffers.h"
+#include "kernels/self_test/sweeps.h"
+
+namespace spiked::kernels::testing {
+namespace {
+
+struct Shape {
+  size_t rows, row_begin, row_end;
+};
+
+// Around the row block (64) and the visit of 1024 rows; 1536 is a model's real width.
+constexpr Shape kShapes[] = {{64, 0, 64},      {128, 64, 128}, {192, 0, 128}, {1024, 0, 1024},
+                             {1088, 0, 1088}, {1536, 768, 1536}, {128, 64, 64}};
+// Around the groups of four and eight columns, and past the 258 at which an int16 sum of +127 overflows.
+constexpr size_t kActive[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 29, 300};
+constexpr size_t kColumns = 320;
+
+/// n ascending column numbers out of kColumns.
+Input<uint32_t> choose(Random& random, size_t n) {
+  Input<uint32_t> active(n);
+  size_t chosen = 0;
+  for (size_t c = 0; c < kColumns && chosen < n; ++c) {
+    if (random.below(kColumns - c) < n - chosen) active[chosen++] = static_cast<uint32_t>(c);
+  }
+  return active;
+}
+
+/// run(kernel, w, scale, active, shape, y)
+template <typename W, typename Kernel, typename Run>
+void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
+  Random random(tally.seed());
+  for (const Shape& s : kShapes) {
+    for (Pattern pattern : kPatterns) {
+      const Input<W> w(random, pattern, s.rows * kColumns);
+      const Input<float> scale(random, Pattern::kRandom, s.rows);
+      for (size_t n_active : kActive) {
+        tally.begin_case(format("%zu rows [%zu, %zu), %zu active columns, %s", s.rows, s.row_begin, s.row_end,
+                                n_active, name(pattern)));
+        const Input<uint32_t> active = choose(random, n_active);
+        const Input<float> before(random, Pattern::kRandom, s.rows);
+        Output<float> y(before.data(), s.rows, random.below(4));
+        run(scalar, w.data(), scale.data(), active, s, y.reference());
+        run(tested, w.data(), scale.data(), active, s, y.tested());
+        y.compare(tally, "y");
+        if (tally.done()) return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void sweep_column_sum_f32(ColumnSumF32 scalar, ColumnSumF32 tested, Tally& tally) {
+  sweep<float>(scalar, tested, tally,
+               [](ColumnSumF32 kernel, const float* w, const float*, const Input<uint32_t>& active,
+                  const Shape& s, float* y) {
+                 kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
+               });
+}
+
+void sweep_column_sum_i8(ColumnSumI8 scalar, ColumnSumI8 tested, Tally& tally) {
+  sweep<int8_t>(scalar, tested, tally,
+                [](ColumnSumI8 kernel, const int8_t* w, const float* scale, const Input<uint32_t>& active,
+                   const Shape& s, float* y) {
+                  kernel(w, scale, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
+                });
+}
+
+}  // namespace spiked::kernels::testing
