@@ -19,10 +19,10 @@ from windows import held_out_windows
 
 @torch.no_grad()
 def evaluate(model, data, max_windows=None, batch=8):
-    """{loss_nats, perplexity, bits_per_byte, tokens, activity} over the held-out windows.
+    """{loss_nats, perplexity, bits_per_byte, tokens, activity, silent_neurons} over the held-out windows.
 
-    bits_per_byte divides the bits of all scored tokens by the bytes of the text they spell; it is left out for a
-    part of the windows, whose bytes are not counted.
+    silent_neurons counts those that never fired. bits_per_byte divides the bits of all scored tokens by the bytes
+    of the text they spell; it is left out for a part of the windows, whose bytes are not counted.
     """
     inputs, targets, scored, text_bytes = held_out_windows(data / "held_out.npz", model.config["max_seq_len"])
     rows = len(inputs) if max_windows is None else min(max_windows, len(inputs))
@@ -39,12 +39,13 @@ def evaluate(model, data, max_windows=None, batch=8):
         tokens += int(keep.sum())
         positions += keep.numel()
         for name, s in spikes.items():
-            fired[name] = fired.get(name, 0.0) + float(s.mean(dim=-1).sum())
+            fired[name] = fired.get(name, 0.0) + s.sum(dim=(0, 1), dtype=torch.float64)  # [neurons]
     model.train(was_training)
     report = {"loss_nats": nats / tokens, "perplexity": math.exp(nats / tokens), "tokens": tokens}
     if rows == len(inputs):
         report["bits_per_byte"] = nats / math.log(2.0) / text_bytes
-    report["activity"] = {name: total / positions for name, total in fired.items()}
+    report["activity"] = {name: float(counts.mean()) / positions for name, counts in fired.items()}
+    report["silent_neurons"] = {name: int((counts == 0).sum()) for name, counts in fired.items()}
     return report
 
 
