@@ -1,1 +1,16 @@
+/** What the rest of TypeScript uses of the engine. */
 export type * from './addon-types.js';
+export { addon, addonPath } from './addon.js';
+export { Detokenizer } from './detokenizer.js';
+export { digestModel, type ModelDigest } from './model-digest.js';
+export {
+  describeModel,
+  readFileBytes,
+  type MetadataEntry,
+  type MetadataValue,
+  type ModelFile,
+  type TensorEntry,
+} from './model-file.js';
+export { pack, packedSize } from './pack.js';
+export { type Piece, type PieceKind, type PieceTable } from './piece-table.js';
+export { openTokenizer, type Tokenizer, type TokenizerOptions } from './tokenizer.js';
