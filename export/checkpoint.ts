@@ -8,6 +8,7 @@ import type { CheckpointTensor } from './tensor.js';
 export type { CheckpointDtype, CheckpointTensor } from './tensor.js';
 
 export interface Checkpoint {
+  readonly path: string;
   /** As stored; which keys matter is the model family's affair. */
   readonly config: CheckpointConfig;
   readonly tensors: Map<string, CheckpointTensor>;
@@ -39,6 +40,7 @@ export async function openCheckpoint(path: string, opts: { configPath?: string }
         ? await readConfigFile(opts.configPath)
         : (contents.config ?? (await readConfigBeside(path)));
     return {
+      path,
       config,
       tensors: unwrapNames(path, contents.tensors),
       largestStorageBytes: contents.largestStorageBytes,

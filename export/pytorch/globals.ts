@@ -84,6 +84,11 @@ function rebuildTensor([storage, offset, shape, strides]: readonly PickleValue[]
     return fail(
       `expected a view inside storage "${storage.key}" of ${storage.elements} elements, found one that reaches element ${last}`,
     );
+  // An expanded view (stride 0) could claim any size over a few bytes; a state dict has no use for one that does.
+  if (count > storage.elements)
+    return fail(
+      `expected at most the ${storage.elements} elements of storage "${storage.key}", found a view of ${count}`,
+    );
   return new PickleTensor(storage, offset, sizes, steps);
 }
 

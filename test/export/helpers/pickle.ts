@@ -37,7 +37,7 @@ export function scalar(value: number | boolean | string | null): Buffer {
   if (value === null) return op('N');
   if (typeof value === 'boolean') return op(value ? '\x88' : '\x89');
   if (typeof value === 'string') return str(value);
-  return Number.isInteger(value) ? int(value) : float(value);
+  return Number.isSafeInteger(value) ? int(value) : float(value);
 }
 
 export const storageNames = {

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { SpikedError } from '../client/protocol/errors.js';
+import { aligned, encodeHeader, ggufMagic, tensorSizeBytes } from './gguf-header.js';
+import type { GgufHeader, GgufTensor, GgufValue } from './gguf-header.js';
+import type { OutputFile } from './output-file.js';
+
+/** The key whose value is known only when all data is written; 64 hex digits. */
+export const dataHashKey = 'symboliclight.data_sha256';
+
+/**
+ * Streams a GGUF file: tensors in the order of the table, each in as many parts as its writer likes.
+ * The magic is written last, after everything else is on the disk, so that an interrupted file is none.
+ */
+export class GgufWriter {
+  private readonly hash = createHash('sha256');
+  private position: number;
+  private next = 0;
+
+  private constructor(
+    private readonly file: OutputFile,
+    private readonly header: GgufHeader,
+    private readonly tensors: readonly GgufTensor[],
+  ) {
+    this.position = header.bytes.length;
+  }
+
+  static async begin(
+    file: OutputFile,
+    metadata: ReadonlyMap<string, GgufValue>,
+    tensors: readonly GgufTensor[],
+  ): Promise<GgufWriter> {
+    const withHash = new Map(metadata).set(dataHashKey, { type: 'string', value: '0'.repeat(64) });
+    const header = encodeHeader(withHash, tensors);
+    const unfinished = Buffer.from(header.bytes);
+    unfinished.fill(0, 0, ggufMagic.length);
+    await file.writeAt(unfinished, 0);
+    return new GgufWriter(file, header, tensors);
+  }
+
+  get fileSizeBytes(): number {
+    return this.header.fileSizeBytes;
+  }
+
+  get writtenBytes(): number {
+    return this.position;
+  }
+
+  /** Writes the next tensor of the table from parts whose sizes add up to its own. */
+  async tensor(name: string, parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    const tensor = this.tensors[this.next];
+    if (tensor?.name !== name)
+      throw this.bug(`expected tensor "${tensor?.name ?? 'none'}" next, found "${name}"`);
+    const begin = this.position;
+    for await (const part of parts) await this.append(part);
+    const [expected, found] = [tensorSizeBytes(tensor), this.position - begin];
+    if (found !== expected) throw this.bug(`tensor "${name}": expected ${expected} bytes, found ${found}`);
+    await this.append(new Uint8Array(aligned(this.position) - this.position));
+    this.next++;
+  }
+
+  /** Completes the header and makes the file one. @returns the SHA-256 of the data section */
+  async finish(): Promise<string> {
+    if (this.next !== this.tensors.length || this.position !== this.header.fileSizeBytes)
+      throw this.bug(`expected ${this.tensors.length} tensors, found ${this.next}`);
+    const digest = this.hash.digest('hex');
+    const at = this.header.textPositions.get(dataHashKey);
+    if (at === undefined) throw this.bug(`expected a place for "${dataHashKey}", found none`);
+    await this.file.writeAt(Buffer.from(digest, 'latin1'), at);
+    await this.file.sync();
+    await this.file.writeAt(ggufMagic, 0);
+    return digest;
+  }
+
+  private async append(bytes: Uint8Array): Promise<void> {
+    this.hash.update(bytes);
+    await this.file.writeAt(bytes, this.position);
+    this.position += bytes.length;
+  }
+
+  private bug(text: string): SpikedError {
+    return new SpikedError('ERR_INTERNAL', `${this.file.path}: ${text}`);
+  }
+}

@@ -1,0 +1,6 @@
+import type { Addon, WeightLayout } from '../native/host/index.js';
+
+/** Quantising and packing, of which there is one implementation: the engine's. */
+export type Packer = Pick<Addon, 'pack' | 'packedSize'>;
+
+export type { WeightLayout };

@@ -1,0 +1,97 @@
+import { SpikedError } from '../../client/protocol/errors.js';
+import type { Packed } from '../../native/host/index.js';
+import { tensorSizeBytes } from '../gguf-header.js';
+import type { Packer } from '../packer.js';
+import { rowCount, rowLength, type CheckpointTensor } from '../tensor.js';
+import type { StoredTensor } from './stored-tensor.js';
+
+const blockBytes = 4 << 20;
+const blockRowMultiple = 64; // whole panels, and whole cache lines of a column
+
+export interface RowBlock {
+  from: number;
+  rows: number;
+  values: Float32Array;
+}
+
+/**
+ * Reads checkpoint tensors in blocks of rows and packs them. One block of f32 is held at a time, so that memory does
+ * not grow with a tensor; only a column-major one, whose columns run through all rows, is gathered whole.
+ */
+export class TensorPacker {
+  private scratch = new Float32Array(0);
+
+  constructor(
+    private readonly path: string,
+    private readonly packer: Packer,
+  ) {}
+
+  /** The data of `stored` in order; the scale of each block of rows goes to `onScale`. */
+  async *parts(stored: StoredTensor, onScale: (scale: Float32Array) => void): AsyncGenerator<Uint8Array> {
+    const { tensor, layout } = stored;
+    if (layout === 'column_major') {
+      yield await this.columns(stored, onScale);
+      return;
+    }
+    for await (const block of this.rowBlocks(tensor.source)) {
+      if (layout === 'row_major') yield bytesOf(block.values);
+      else yield this.pack(stored, block, onScale).data;
+    }
+  }
+
+  private async columns(stored: StoredTensor, onScale: (scale: Float32Array) => void): Promise<Uint8Array> {
+    const { tensor, data } = stored;
+    const cols = rowLength(tensor.shape);
+    const whole = new Uint8Array(tensorSizeBytes(data));
+    const columnBytes = whole.length / cols;
+    let at = 0; // of this block's rows inside a column
+    for await (const block of this.rowBlocks(tensor.source)) {
+      const packed = this.pack(stored, block, onScale).data;
+      const segmentBytes = packed.length / cols;
+      for (let col = 0; col < cols; col++)
+        whole.set(packed.subarray(col * segmentBytes, (col + 1) * segmentBytes), col * columnBytes + at);
+      at += segmentBytes;
+    }
+    return whole;
+  }
+
+  private pack(
+    { tensor, data, layout }: StoredTensor,
+    block: RowBlock,
+    onScale: (scale: Float32Array) => void,
+  ): Packed {
+    const packed = this.packer.pack(data.type, layout, block.values, block.rows, rowLength(tensor.shape));
+    if (packed.scale !== null) onScale(packed.scale);
+    return packed;
+  }
+
+  private async *rowBlocks(source: CheckpointTensor): AsyncGenerator<RowBlock> {
+    const [rows, cols] = [rowCount(source.shape), rowLength(source.shape)];
+    const fitting = Math.floor(blockBytes / (4 * cols * blockRowMultiple)) * blockRowMultiple;
+    const blockRows = Math.max(blockRowMultiple, fitting);
+    for (let from = 0; from < rows; from += blockRows) {
+      const to = Math.min(rows, from + blockRows);
+      const length = (to - from) * cols;
+      if (this.scratch.length < length) this.scratch = new Float32Array(length);
+      const values = await source.readRows(from, to, this.scratch);
+      this.requireFinite(source, values, from);
+      yield { from, rows: to - from, values };
+    }
+  }
+
+  private requireFinite({ name, shape }: CheckpointTensor, values: Float32Array, fromRow: number): void {
+    const at = values.findIndex((value) => !Number.isFinite(value));
+    if (at < 0) return;
+    const cols = rowLength(shape);
+    const place =
+      shape.length > 1 ? `[${fromRow + Math.floor(at / cols)}, ${at % cols}]` : `[${fromRow + at}]`;
+    throw new SpikedError(
+      'ERR_CHECKPOINT_TENSOR',
+      `${this.path}: tensor "${name}": expected finite values, found ${values[at] ?? NaN} at ${place}`,
+    );
+  }
+}
+
+export function bytesOf(values: Float32Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}

@@ -1,0 +1,156 @@
+import { exportModel, type ExportOptions } from '../../export/export.js';
+import type { Packer } from '../../export/packer.js';
+import { assert, suite } from '../tools/suite.js';
+import { checkContainer, readModelFile, unpack, type ModelFile } from './helpers/model-file.js';
+import { readAll, withCheckpoint } from './helpers/reads.js';
+import { quantised, referencePacker, rowScale } from './helpers/reference-packer.js';
+import { tinyConfig, tinyModel, type TinyOptions } from './helpers/tiny-model.js';
+import { scratchFolder, torchBytes } from './helpers/torch-file.js';
+
+const folder = scratchFolder();
+const test = suite('export');
+test.after(() => folder.remove());
+
+const variants: [name: string, options: TinyOptions][] = [
+  ['0.8b', {}],
+  ['0.8b stored as bf16', { dtype: 'bf16' }],
+  ['0.8b without sparse attention', { config: { enable_sparse_attn: false } }],
+  ['0.8b without dynamic prior', { config: { enable_dynamic_prior: false } }],
+  ['0.8b with a window of 0, which counts as 1', { config: { sparse_attn_window: 0 } }],
+  ['194m', { form: '194m' }],
+  ['194m without sparse attention', { form: '194m', config: { enable_sparse_attn: false } }],
+];
+
+async function exported(
+  options: TinyOptions,
+  rest: Partial<ExportOptions> = {},
+): Promise<[checkpoint: string, file: ModelFile]> {
+  const checkpoint = folder.write('model.pt', torchBytes(tinyModel(options)));
+  const out = folder.path('model.gguf');
+  await exportModel({ checkpoint, out, weights: 'f32', packer: referencePacker, ...rest });
+  return [checkpoint, await readModelFile(out)];
+}
+
+function same(found: Float32Array, expected: Float32Array, what: string): void {
+  assert.is(found.length, expected.length, what);
+  const at = found.findIndex((value, i) => value !== expected[i]);
+  assert.is(at, -1, `${what} ${at}: expected ${expected[at] ?? ''}, found ${found[at] ?? ''}`);
+}
+
+/** Every tensor of the file holds the checkpoint's values, as they are or quantised per row of its logical shape. */
+async function checkWeights(path: string, file: ModelFile, weights: 'f32' | 'int8'): Promise<void> {
+  const expected = new Set<string>();
+  await withCheckpoint(path, async (checkpoint) => {
+    for (const source of checkpoint.tensors.values()) {
+      if (source.name.endsWith('_cached_mask')) continue;
+      expected.add(source.name);
+      const wanted = await readAll(source);
+      const { values, scale } = unpack(file, source.name);
+      const isLinear = source.shape.length === 2 && !source.name.includes('embedding');
+      assert.is(scale !== undefined, isLinear && weights === 'int8', source.name);
+      if (scale === undefined) same(values, wanted, `${source.name}: element`);
+      else {
+        expected.add(`${source.name}.scale`);
+        const cols = source.shape[1] ?? 0;
+        const scales = scale.map((_, r) => rowScale(wanted.subarray(r * cols, (r + 1) * cols)));
+        same(scale, scales, `${source.name}: scale of row`);
+        same(
+          values,
+          wanted.map((value, i) => quantised(value, scales[Math.floor(i / cols)] ?? 1)),
+          `${source.name}: element`,
+        );
+      }
+    }
+  });
+  assert.equal([...file.tensors.keys()].sort(), [...expected].sort());
+}
+
+for (const [name, options] of variants)
+  for (const weights of ['f32', 'int8'] as const)
+    test(`${name}, ${weights}: another reader finds every tensor, packed as declared`, async () => {
+      const [checkpoint, file] = await exported(options, { weights });
+      checkContainer(file);
+      await checkWeights(checkpoint, file, weights);
+    });
+
+test('metadata says what the configuration said', async () => {
+  const [, { metadata }] = await exported({ form: '194m' }, { weights: 'int8', name: 'Tiny' });
+  assert.is(metadata['general.architecture'], 'symboliclight');
+  assert.is(metadata['general.name'], 'Tiny');
+  assert.is(metadata['general.alignment'], 64);
+  const own = (key: string) => metadata[`symboliclight.${key}`];
+  assert.is(own('format_version'), 1);
+  assert.is(own('form'), '194m');
+  assert.is(own('weights'), 'int8');
+  const { rope_theta: _theta, frontend_mode: _mode, leak_factor, ...stored } = tinyConfig;
+  for (const [key, value] of Object.entries(stored)) assert.is(own(key), value, key);
+  assert.is(own('leak_factor'), Math.fround(leak_factor));
+  assert.is(own('tokenizer_size'), tinyConfig.vocab_size);
+  assert.is(metadata['tokenizer.sentencepiece.model'], undefined);
+  assert.is(own('layout.blocks.0.ffn.up.weight'), 'panel_4x32');
+  assert.is(own('layout.blocks.0.ffn.down.weight'), 'column_major');
+  assert.is(own('layout.output_head.output_proj.weight'), 'panel_4x32');
+  assert.is(own('layout.blocks.1.tcam.tcam_proj.weight'), 'column_major');
+  assert.is(own('layout.spike_encoder.frontend.text_embedding.weight'), 'row_major');
+});
+
+test('a scale indexed by the wrong dimension of a matrix that is not square is caught', async () => {
+  const transposed: Packer = {
+    ...referencePacker,
+    pack(dtype, layout, source, rows, cols) {
+      const packed = referencePacker.pack(dtype, layout, source, rows, cols);
+      if (packed.scale === null) return packed;
+      const columns = Float32Array.from({ length: rows }, (_, r) => {
+        const column = Float32Array.from({ length: rows }, (_row, i) => source[i * cols + (r % cols)] ?? 0);
+        return rowScale(column);
+      });
+      packed.scale.set(columns);
+      return packed;
+    },
+  };
+  const [checkpoint, file] = await exported({}, { weights: 'int8', packer: transposed });
+  checkContainer(file);
+  const message = await checkWeights(checkpoint, file, 'int8').then(
+    () => 'not caught',
+    (error: unknown) => (error as Error).message,
+  );
+  assert.match(message, /scale of row 0/);
+});
+
+test('a matrix read in many blocks is the same file as one packed whole', async () => {
+  const config = { vocab_size: 1000, embed_dim: 12, intermediate_dim: 180_007, n_layers: 1 };
+  const shapes: [number, number][] = [];
+  const recording: Packer = {
+    ...referencePacker,
+    pack(dtype, layout, source, rows, cols) {
+      shapes.push([rows, cols]);
+      return referencePacker.pack(dtype, layout, source, rows, cols);
+    },
+  };
+  const [checkpoint, file] = await exported({ config }, { weights: 'int8', packer: recording });
+  assert.ok(shapes.filter(([, cols]) => cols === 12).length > 3 + 2, 'ffn.up goes through in blocks');
+  checkContainer(file);
+  await checkWeights(checkpoint, file, 'int8');
+});
+
+test('progress ends at the size of the file', async () => {
+  const seen: number[] = [];
+  let total = 0;
+  const [, file] = await exported(
+    {},
+    {
+      onProgress: ({ writtenBytes, totalBytes }) => {
+        seen.push(writtenBytes);
+        total = totalBytes;
+      },
+    },
+  );
+  assert.equal(
+    seen,
+    [...seen].sort((a, b) => a - b),
+  );
+  assert.is(seen.at(-1), total);
+  assert.is(total, file.bytes.length);
+});
+
+test.run();
