@@ -118,7 +118,14 @@ test('a scale indexed by the wrong dimension of a matrix that is not square is c
 });
 
 test('a matrix read in many blocks is the same file as one packed whole', async () => {
-  const config = { vocab_size: 1000, embed_dim: 12, intermediate_dim: 180_007, n_layers: 1 };
+  const config = {
+    vocab_size: 300,
+    embed_dim: 132,
+    n_heads: 2,
+    head_dim: 66,
+    intermediate_dim: 9001,
+    n_layers: 1,
+  };
   const shapes: [number, number][] = [];
   const recording: Packer = {
     ...referencePacker,
@@ -128,7 +135,13 @@ test('a matrix read in many blocks is the same file as one packed whole', async 
     },
   };
   const [checkpoint, file] = await exported({ config }, { weights: 'int8', packer: recording });
-  assert.ok(shapes.filter(([, cols]) => cols === 12).length > 3 + 2, 'ffn.up goes through in blocks');
+  const blocksOf = (cols: number) => shapes.filter((shape) => shape[1] === cols).map(([rows]) => rows);
+  assert.equal(blocksOf(9001), [64, 64, 4], 'ffn.down, column-major');
+  assert.equal(
+    blocksOf(132).filter((rows) => rows > 300),
+    [7936, 1065],
+    'ffn.up, in panels',
+  );
   checkContainer(file);
   await checkWeights(checkpoint, file, 'int8');
 });
