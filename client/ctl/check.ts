@@ -1,0 +1,117 @@
+import { Command } from 'commander';
+import { SpikedError } from '../protocol/errors.js';
+import type { NativeEngine, NativeModel } from '../../native/host/index.js';
+import { useModel, withThreads } from './engine.js';
+import { usage } from './exit.js';
+import { readCase } from './golden/case.js';
+import { casesFor, checkSampling, readSamplingCases, type SamplingReport } from './golden/sampling.js';
+import { checkSequence, type SequenceReport } from './golden/sequence.js';
+import { samplingTable, sequenceTable } from './golden/report.js';
+import { printJson, printLine } from './output.js';
+
+interface CheckOptions {
+  golden?: string;
+  sampling?: string;
+  case?: string;
+  threads: number;
+  json?: true;
+}
+
+export function checkCommand(): Command {
+  const command = new Command('check')
+    .description('compare a model, as this engine computes it, with reference data')
+    .argument('<model>', 'model file (GGUF) exported from the checkpoint that made the reference')
+    .option(
+      '--golden <dir>',
+      'case folder: index.json and expected.safetensors, or int8_expected.safetensors for INT8 weights',
+    )
+    .option('--sampling <file>', 'JSON file with the distributions before each draw')
+    .option(
+      '--case <name>',
+      'which case of --sampling the model belongs to (default: the one the model is named after)',
+    )
+    .option('--json', 'one JSON object')
+    .addHelpText(
+      'after',
+      `
+A sequence marked robust passes when spike counts and greedy ids are equal and every logit and state value lies
+within 5e-5 of the reference. Others are reported, because a correct program may flip a neuron there: "margin" is the
+smallest distance of any neuron from its threshold. A prompt fed in pieces must give the same bits in every sequence.
+Distributions pass when every probability lies within 1e-5. Exit status 3 when anything fails.`,
+    )
+    .action(check);
+  return withThreads(command);
+}
+
+async function check(path: string, options: CheckOptions): Promise<void> {
+  if (options.golden === undefined && options.sampling === undefined)
+    throw usage('expected --golden or --sampling, found neither');
+  if (options.case !== undefined && options.sampling === undefined)
+    throw usage('--case: expected --sampling beside it, found none');
+  const { sequences, sampling, head } = await useModel(path, options, async (model, engine) => ({
+    sequences: options.golden === undefined ? [] : await runSequences(model, options.golden),
+    sampling: options.sampling === undefined ? [] : await runSampling(model, options.sampling, options.case),
+    head: describe(path, model, engine),
+  }));
+  const failed = [
+    ...sequences.filter((report) => failedSequence(report)).map((report) => `sequence ${report.tag}`),
+    ...sampling.filter((report) => !report.passed).map((report) => `sampling case ${report.index}`),
+  ];
+  if (options.json) await printJson({ ...head, passed: failed.length === 0, sequences, sampling });
+  else await printLine(toPeople(head, sequences, sampling));
+  if (failed.length > 0)
+    throw new SpikedError('ERR_CHECK_FAILED', `${path}: differs from the reference in ${failed.join(', ')}`);
+}
+
+function failedSequence(report: SequenceReport): boolean {
+  return (report.robust && !report.passed) || report.splits_different.length > 0;
+}
+
+async function runSequences(model: NativeModel, folder: string): Promise<SequenceReport[]> {
+  const golden = await readCase(folder, model.info);
+  const reports: SequenceReport[] = [];
+  for (const sequence of golden.sequences) reports.push(await checkSequence(model, golden, sequence));
+  return reports;
+}
+
+async function runSampling(
+  model: NativeModel,
+  file: string,
+  name: string | undefined,
+): Promise<SamplingReport[]> {
+  const reports: SamplingReport[] = [];
+  for (const entry of casesFor(
+    file,
+    await readSamplingCases(file),
+    name ?? model.info.name,
+    name !== undefined,
+  ))
+    reports.push(await checkSampling(model, entry));
+  return reports;
+}
+
+function describe(path: string, model: NativeModel, engine: NativeEngine) {
+  const { name, weights, form, dataSha256 } = model.info;
+  return {
+    model: path,
+    name,
+    weights,
+    form,
+    data_sha256: dataSha256,
+    isa: engine.isa,
+    threads: engine.threads,
+  };
+}
+
+function toPeople(
+  head: ReturnType<typeof describe>,
+  sequences: SequenceReport[],
+  sampling: SamplingReport[],
+): string {
+  const parts = [
+    `${head.model}: ${head.form}, ${head.weights} weights, ${head.isa}, ${head.threads} threads`,
+  ];
+  if (sequences.length > 0) parts.push(sequenceTable(sequences));
+  if (sampling.length > 0) parts.push(samplingTable(sampling));
+  return parts.join('\n\n');
+}

@@ -1,0 +1,50 @@
+import { availableParallelism } from 'node:os';
+import type { Command } from 'commander';
+import { addon } from '../../native/host/addon.js';
+import type { NativeEngine, NativeModel, NativeSession } from '../../native/host/index.js';
+import { integer } from './options.js';
+
+export interface EngineOptions {
+  threads: number;
+}
+
+/** Adds `--threads` with the machine's own count as the default. */
+export function withThreads(command: Command): Command {
+  return command.option(
+    '--threads <n>',
+    'threads that compute',
+    integer(1, 256),
+    Math.min(256, availableParallelism()),
+  );
+}
+
+/** Opens the engine and a model for one command, and closes both whatever happens. */
+export async function useModel<T>(
+  path: string,
+  options: EngineOptions,
+  use: (model: NativeModel, engine: NativeEngine) => Promise<T>,
+): Promise<T> {
+  const engine = addon().openEngine({ threads: options.threads });
+  try {
+    const model = await engine.openModel(path);
+    try {
+      return await use(model, engine);
+    } finally {
+      model.close();
+    }
+  } finally {
+    engine.close();
+  }
+}
+
+export async function useSession<T>(
+  model: NativeModel,
+  use: (session: NativeSession) => Promise<T>,
+): Promise<T> {
+  const session = model.openSession();
+  try {
+    return await use(session);
+  } finally {
+    session.close();
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { Command } from 'commander';
+import type { NativeModel } from '../../native/host/index.js';
+import { useModel, withThreads } from './engine.js';
+import { usage } from './exit.js';
+import { tokenIds, integer } from './options.js';
+import { printLine, table } from './output.js';
+import { topIndices } from './golden/compare.js';
+
+interface LogitsOptions {
+  ids: number[];
+  threads: number;
+  batch: number;
+  sha256?: true;
+  output?: string;
+}
+
+export function logitsCommand(): Command {
+  const command = new Command('logits')
+    .description(
+      'compute the raw logits of every position: f32, row-major [positions, vocab_size], little-endian',
+    )
+    .argument('<model>', 'model file (GGUF)')
+    .requiredOption('--ids <list>', 'token ids to feed, such as 1,2,3', tokenIds)
+    .option('--batch <n>', 'positions fed at once; the bits do not depend on it', integer(1, 65536), 64)
+    .option('--sha256', 'print the SHA-256 of those bytes')
+    .option('-o, --output <file>', 'write those bytes to a file')
+    .action(logits);
+  return withThreads(command);
+}
+
+async function logits(path: string, options: LogitsOptions): Promise<void> {
+  if (options.sha256 && options.output !== undefined) throw usage('expected --sha256 or -o, found both');
+  await useModel(path, options, async (model, engine) => {
+    if (options.output !== undefined) return writeLogits(model, options, options.output);
+    const hash = createHash('sha256');
+    let last: Float32Array = new Float32Array();
+    for await (const rows of logitRows(model, options)) {
+      hash.update(bytesOf(rows));
+      last = rows.slice(-model.info.vocabSize);
+    }
+    if (options.sha256) return printLine(hash.digest('hex'));
+    const best = topIndices(last, 5).map((id) => [String(id), (last[id] ?? NaN).toFixed(6)]);
+    await printLine(
+      [
+        `${options.ids.length} positions x ${model.info.vocabSize} logits, ${engine.isa}, ${engine.threads} threads, SHA-256 ${hash.digest('hex')}`,
+        table([['id', 'logit of the last position'], ...best], ['right', 'left']),
+      ].join('\n'),
+    );
+  });
+}
+
+async function writeLogits(model: NativeModel, options: LogitsOptions, output: string): Promise<void> {
+  const partial = `${output}.${process.pid}.tmp`;
+  const file = await open(partial, 'wx');
+  try {
+    for await (const rows of logitRows(model, options)) await file.writeFile(bytesOf(rows));
+    await file.close();
+    await rename(partial, output);
+  } catch (error) {
+    await file.close();
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+async function* logitRows(model: NativeModel, options: LogitsOptions): AsyncGenerator<Float32Array> {
+  const session = model.openSession();
+  try {
+    for (let from = 0; from < options.ids.length; from += options.batch) {
+      const ids = Int32Array.from(options.ids.slice(from, from + options.batch));
+      const { logits } = await session.forward(ids, { logits: 'all' });
+      if (logits !== null) yield logits;
+    }
+  } finally {
+    session.close();
+  }
+}
+
+function bytesOf(values: Float32Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}

@@ -1,0 +1,124 @@
+import { Command } from 'commander';
+import { SpikedError, type GenerateParams, type GenerateResult, type Generation } from '../index.js';
+import { reachDaemon } from './daemon/reach.js';
+import { exitCode } from './exit.js';
+import { decimal, integer, repeated, seed } from './options.js';
+import { print, printJson, remark } from './output.js';
+
+interface RunOptions {
+  model?: string;
+  socket?: string;
+  maxTokens: number;
+  temperature: number;
+  topK: number;
+  topP: number;
+  repetitionPenalty: number;
+  adaptiveTemperature?: true;
+  seed?: bigint;
+  stop?: string[];
+  ignoreEos?: true;
+  logprobs?: true;
+  json?: true;
+}
+
+export function runCommand(): Command {
+  return new Command('run')
+    .description('continue a prompt and stream the text')
+    .argument('<prompt>', 'text to continue')
+    .option(
+      '--model <model>',
+      "model file, or a name the daemon knows (default: the daemon's, or the bundled model)",
+    )
+    .option(
+      '--socket <path>',
+      'socket of the daemon to use (default: the usual place, else a private daemon)',
+    )
+    .option('--max-tokens <n>', 'most tokens to generate', integer(1, 1_000_000), 128)
+    .option('--temperature <t>', '0 is greedy', decimal(0, 100), 0.8)
+    .option('--top-k <n>', '0 is off', integer(0, 2 ** 31 - 1), 50)
+    .option('--top-p <p>', '1 is off', decimal(0, 1), 0.9)
+    .option('--repetition-penalty <r>', '1 is off', decimal(0.01, 100), 1)
+    .option('--adaptive-temperature', 'lower the temperature where the model is sure')
+    .option('--seed <n>', 'start of the random numbers (default: random, and reported)', seed)
+    .option('--stop <text>', 'end before this text; may be given several times', repeated)
+    .option('--ignore-eos', 'go on after the end-of-sequence token')
+    .option('--logprobs', 'with --json: the log-probability of every token')
+    .option('--json', 'one JSON object a line: every token, then the summary')
+    .addHelpText(
+      'after',
+      '\nCtrl-C cancels the generation in the daemon and prints the summary; a second one leaves at once.',
+    )
+    .action(run);
+}
+
+async function run(prompt: string, options: RunOptions): Promise<void> {
+  const daemon = await reachDaemon(options);
+  try {
+    const generation = daemon.client.generate(toParams(prompt, daemon.model, options));
+    const interrupted = cancelOnInterrupt(generation);
+    const result = await stream(generation, options.json === true);
+    if (interrupted()) process.exitCode = exitCode.interrupted;
+    else if (result.stop_reason === 'cancelled')
+      throw new SpikedError('ERR_SHUTTING_DOWN', 'the daemon cancelled the generation before its end');
+  } finally {
+    await daemon.close();
+  }
+}
+
+function toParams(prompt: string, model: string | undefined, options: RunOptions): GenerateParams {
+  return {
+    prompt,
+    max_tokens: options.maxTokens,
+    temperature: options.temperature,
+    top_k: options.topK,
+    top_p: options.topP,
+    repetition_penalty: options.repetitionPenalty,
+    adaptive_temperature: options.adaptiveTemperature === true,
+    ignore_eos: options.ignoreEos === true,
+    logprobs: options.logprobs === true,
+    stop: options.stop ?? [],
+    ...(model === undefined ? {} : { model }),
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
+  };
+}
+
+/** First Ctrl-C: ask the daemon to stop, so that the summary still comes. Second: leave. */
+function cancelOnInterrupt(generation: Generation): () => boolean {
+  let interrupted = false;
+  process.on('SIGINT', () => {
+    if (interrupted) process.exit(exitCode.interrupted);
+    interrupted = true;
+    void generation.cancel();
+  });
+  return () => interrupted;
+}
+
+async function stream(generation: Generation, json: boolean): Promise<GenerateResult> {
+  let text = '';
+  for await (const event of generation) {
+    text += event.text;
+    if (json) await printJson({ event: 'token', ...event });
+    else await print(event.text);
+  }
+  const result = await generation.result;
+  if (json) await printJson({ event: 'summary', ...result });
+  else {
+    // Text held back for a stop string or an unfinished character comes with the summary only.
+    await print(result.text.startsWith(text) ? result.text.slice(text.length) : '');
+    if (!result.text.endsWith('\n')) await print('\n');
+    remark(summarise(result));
+  }
+  return result;
+}
+
+export function summarise(result: GenerateResult): string {
+  const seconds = result.timings.decode_ns / 1e9;
+  // The first token comes out of the prefill, so the decode time covers the others.
+  const rate = seconds > 0 ? ` at ${((result.generated_tokens - 1) / seconds).toFixed(1)} tokens/s` : '';
+  const share = (x: number) => `${(100 * x).toFixed(1)} %`;
+  const stop = result.stop === undefined ? result.stop_reason : `stop ${JSON.stringify(result.stop)}`;
+  return (
+    `${result.generated_tokens} tokens${rate}, prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms, ` +
+    `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}; ended by ${stop}, seed ${result.seed}`
+  );
+}
