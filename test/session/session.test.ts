@@ -88,7 +88,8 @@ test('active columns are counted, and are the columns the bytes follow', async (
   await withModel(modelFile({ weights: 'int8' }), {}, async (model) => {
     const session = model.openSession();
     const trace = (await session.forward(ids(9), { logits: 'none', trace: { blockOut: false } })).trace;
-    const sum = (v: Int32Array | undefined): number => (v ?? new Int32Array()).reduce((a: number, b: number) => a + b, 0);
+    const sum = (v: Int32Array | undefined): number =>
+      (v ?? new Int32Array()).reduce((a: number, b: number) => a + b, 0);
     const stats = session.stats();
     assert.is(stats.mixerActive, sum(trace?.activeMixer));
     assert.is(stats.ffnActive, sum(trace?.activeFfn));

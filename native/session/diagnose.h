@@ -1,0 +1,3 @@
+#pragma once
+#include "kernels/dispatch.h"
+#include "kernels/self_test.h"
