@@ -1,0 +1,92 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { defaultSocketPath } from '../client/protocol/index.js';
+import { logLevels, type DaemonOptions } from './config.js';
+import { exitCodeText } from './exit-codes.js';
+import { limitNames, limitTable, type Limits } from './limits.js';
+
+export interface CommandLine {
+  options: DaemonOptions;
+  untilStdinEnds: boolean;
+}
+
+/** @throws CommanderError when the command line does not fit, or help or version was asked for */
+export function readCommandLine(argv: readonly string[], version: () => string): CommandLine {
+  const command = new Command('spiked')
+    .description(
+      'Serves small spiking language models to local programs over a Unix socket (docs/protocol.md).',
+    )
+    .exitOverride()
+    .option('--socket <path>', `Unix socket to listen at (default: ${defaultSocketPath()})`)
+    .requiredOption(
+      '--model <file|folder>',
+      'GGUF file, or a folder of them; repeatable, the first is the default',
+      append,
+      [],
+    )
+    .option('--threads <n>', 'threads of the engine (default: all cores)', integer)
+    .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
+    .option(
+      '--context <n>',
+      "tokens that a request may reach, prompt included (default: the model's maximum)",
+      integer,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'log on stderr, JSON lines').choices(logLevels).default('info'),
+    )
+    .option(
+      '--drain-ms <n>',
+      'time for running requests to finish when the daemon stops (default: 5000)',
+      integer,
+    )
+    .option(
+      '--slow-reader-ms <n>',
+      'time without progress until a client that does not read is dropped (default: 30000)',
+      integer,
+    )
+    .option('--message-ms <n>', 'time from the first to the last byte of a message (default: 30000)', integer)
+    .option(
+      '--until-stdin-ends',
+      'stop when standard input ends, for a parent that must not leave it behind',
+      false,
+    )
+    .version(version(), '--version')
+    .addHelpText('after', `\n${exitCodeText}`);
+  for (const name of limitNames) {
+    const { meaning, default: value } = limitTable[name];
+    command.option(`--${name.replaceAll('_', '-')} <n>`, `${meaning} (default: ${value})`, integer);
+  }
+  const values: Record<string, unknown> = command.parse(argv).opts();
+  const number = (key: string): number | undefined => values[key] as number | undefined;
+  const text = (key: string): string | undefined => values[key] as string | undefined;
+  const limits: Partial<Limits> = {};
+  for (const name of limitNames) {
+    const value = number(name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
+    if (value !== undefined) limits[name] = value;
+  }
+  return {
+    untilStdinEnds: values['untilStdinEnds'] === true,
+    options: {
+      models: values['model'] as string[],
+      socketPath: text('socket'),
+      threads: number('threads'),
+      isa: text('isa'),
+      context: number('context'),
+      logLevel: values['logLevel'] as DaemonOptions['logLevel'],
+      drainMs: number('drainMs'),
+      slowReaderMs: number('slowReaderMs'),
+      messageMs: number('messageMs'),
+      limits,
+    },
+  };
+}
+
+function append(value: string, all: string[]): string[] {
+  return [...all, value];
+}
+
+function integer(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('expected a whole number.');
+  return value;
+}

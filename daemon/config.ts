@@ -1,0 +1,90 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { checkSocketPath, defaultSocketPath, SpikedError } from '../client/protocol/index.js';
+import { defaultLimits, limitNames, limitTable, type Limits } from './limits.js';
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** What startDaemon takes; the command line is one way to write it. */
+export interface DaemonOptions {
+  /** GGUF files, and folders of them. The first one is the default model. */
+  models: string[];
+  socketPath?: string | undefined;
+  threads?: number | undefined;
+  /** Instruction set by name; SPIKED_FORCE_ISA, else the best, unless given. */
+  isa?: string | undefined;
+  /** Tokens that a request may reach, prompt included, instead of the model's own maximum. */
+  context?: number | undefined;
+  limits?: Partial<Limits> | undefined;
+  logLevel?: (typeof logLevels)[number] | undefined;
+  /** Milliseconds that running requests get to finish when the daemon stops. */
+  drainMs?: number | undefined;
+  /** Milliseconds without progress until a client that does not read its answers is dropped. */
+  slowReaderMs?: number | undefined;
+  /** Milliseconds that a message may take from its first byte to its last. */
+  messageMs?: number | undefined;
+}
+
+export interface Config {
+  models: string[];
+  socketPath: string;
+  threads: number;
+  isa: string | undefined;
+  context: number | undefined;
+  limits: Limits;
+  logLevel: (typeof logLevels)[number];
+  drainMs: number;
+  slowReaderMs: number;
+  messageMs: number;
+}
+
+const milliseconds = z.int().min(0).max(86_400_000);
+const limits = z.strictObject(
+  Object.fromEntries(
+    limitNames.map((name) => [name, z.int().min(limitTable[name].min).max(limitTable[name].max).optional()]),
+  ),
+);
+
+const schema = z.strictObject({
+  models: z.array(z.string().min(1)).min(1),
+  socketPath: z.string().optional(),
+  threads: z.int().min(1).max(256).optional(),
+  isa: z.string().optional(),
+  context: z
+    .int()
+    .min(1)
+    .max(1 << 20)
+    .optional(),
+  limits: limits.optional(),
+  logLevel: z.enum(logLevels).default('info'),
+  drainMs: milliseconds.default(5_000),
+  slowReaderMs: milliseconds.default(30_000),
+  messageMs: milliseconds.default(30_000),
+});
+
+/** @throws SpikedError ERR_CONFIG_INVALID or ERR_SOCKET_PATH naming the setting */
+export function readConfig(options: DaemonOptions): Config {
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new SpikedError(
+      'ERR_CONFIG_INVALID',
+      `${issue?.path.join('.') ?? 'options'}: ${issue?.message ?? 'not valid'}`,
+    );
+  }
+  const { models, isa, context, logLevel, drainMs, slowReaderMs, messageMs } = parsed.data;
+  const socketPath = parsed.data.socketPath ?? defaultSocketPath();
+  checkSocketPath(socketPath);
+  return {
+    models,
+    socketPath,
+    threads: parsed.data.threads ?? Math.min(availableParallelism(), 256),
+    isa,
+    context,
+    limits: { ...defaultLimits(), ...options.limits },
+    logLevel,
+    drainMs,
+    slowReaderMs,
+    messageMs,
+  };
+}

@@ -1,0 +1,60 @@
+import { serverWireLimits } from '../client/protocol/index.js';
+
+interface LimitRow {
+  default: number;
+  min: number;
+  max: number;
+  meaning: string;
+}
+
+/** Every cap, once: the wire key in server.info, the option `--max-…`, its default and its range. */
+export const limitTable = {
+  max_frame_bytes: {
+    default: serverWireLimits.maxFrameBytes,
+    min: 1024,
+    max: 1 << 26,
+    meaning: 'bytes of one message',
+  },
+  max_depth: {
+    default: serverWireLimits.maxDepth,
+    min: 4,
+    max: 64,
+    meaning: 'levels of nesting in a message',
+  },
+  max_items: {
+    default: serverWireLimits.maxItems,
+    min: 64,
+    max: 1 << 20,
+    meaning: 'items of an array or pairs of a map',
+  },
+  max_text_bytes: {
+    default: 1 << 18,
+    min: 1,
+    max: 1 << 26,
+    meaning: 'bytes of a text given to the tokenizer',
+  },
+  max_connections: { default: 64, min: 1, max: 4096, meaning: 'connections at a time' },
+  max_active: { default: 4, min: 1, max: 256, meaning: 'requests that the engine serves in turns' },
+  max_queue: {
+    default: 64,
+    min: 0,
+    max: 65_536,
+    meaning: 'requests that wait for their turn, beyond the active ones',
+  },
+  max_tokens: { default: 4096, min: 1, max: 1 << 20, meaning: 'max_tokens of one request' },
+  max_unread_bytes: {
+    default: 1 << 18,
+    min: 4096,
+    max: 1 << 28,
+    meaning: 'answers a client has not read before its work pauses',
+  },
+} as const satisfies Record<string, LimitRow>;
+
+export type LimitName = keyof typeof limitTable;
+export type Limits = Record<LimitName, number>;
+
+export const limitNames = Object.keys(limitTable) as LimitName[];
+
+export function defaultLimits(): Limits {
+  return Object.fromEntries(limitNames.map((name) => [name, limitTable[name].default])) as Limits;
+}

@@ -1,0 +1,12 @@
+import { destination, pino, type Logger } from 'pino';
+import type { Config } from './config.js';
+
+export type { Logger };
+
+/** JSON lines on stderr. Prompts and texts are never logged. */
+export function openLog(level: Config['logLevel']): Logger {
+  return pino(
+    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    destination({ fd: 2, sync: true }),
+  );
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/** `spiked`. The handlers come first: until they stand, a signal kills the process, so nothing slow may be imported above them. */
+
+const stop = new AbortController();
+
+for (const [signal, number] of [
+  ['SIGTERM', 15],
+  ['SIGINT', 2],
+] as const) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) process.exit(128 + number);
+    stop.abort(signal);
+  });
+}
+// There is nothing to reload, and the default would kill.
+process.on('SIGHUP', () => undefined);
+
+const { run } = await import('./run.js');
+process.exit(await run(process.argv, stop));

@@ -1,0 +1,25 @@
+import type { MethodName } from '../../client/protocol/index.js';
+import type { Handler } from './handler.js';
+import { modelList } from './model-list.js';
+import { modelLoad } from './model-load.js';
+import { modelUnload } from './model-unload.js';
+import { serverInfo } from './server-info.js';
+import { serverMemory } from './server-memory.js';
+import { textCancel } from './text-cancel.js';
+import { textGenerate } from './text-generate.js';
+import { textScore } from './text-score.js';
+import { tokensDecode } from './tokens-decode.js';
+import { tokensEncode } from './tokens-encode.js';
+
+export const handlers: { [M in MethodName]: Handler<M> } = {
+  'server.info': serverInfo,
+  'server.memory': serverMemory,
+  'model.list': modelList,
+  'model.load': modelLoad,
+  'model.unload': modelUnload,
+  'tokens.encode': tokensEncode,
+  'tokens.decode': tokensDecode,
+  'text.generate': textGenerate,
+  'text.cancel': textCancel,
+  'text.score': textScore,
+};

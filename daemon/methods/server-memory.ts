@@ -1,0 +1,7 @@
+import type { Handler } from './handler.js';
+
+export const serverMemory: Handler<'server.memory'> = (_params, { daemon }) => ({
+  rss_bytes: process.memoryUsage.rss(),
+  model_bytes: daemon.models.modelBytes,
+  session_bytes: [...daemon.generations].reduce((sum, generation) => sum + generation.stateBytes, 0),
+});

@@ -1,0 +1,101 @@
+import { stat } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { SpikedError, type ModelInfoMessage } from '../../client/protocol/index.js';
+import type { ModelInfo, NativeModel, Tokenizer } from '../../native/host/index.js';
+
+/** Chat models end their turn with it. */
+const endOfAssistant = '<|endofassistant|>';
+
+/** A model in memory and the count of requests that use it. */
+export class LoadedModel {
+  /** Ids that end a text. */
+  readonly stopIds: ReadonlySet<number>;
+  private users = 0;
+
+  constructor(
+    readonly name: string,
+    readonly path: string,
+    readonly native: NativeModel,
+    readonly tokenizer: Tokenizer | null,
+    /** Tokens that a request may reach, prompt included. */
+    readonly contextLimit: number,
+    private readonly file: BigIntStats,
+  ) {
+    const pieces = tokenizer?.pieces;
+    const ends = [pieces?.eosId, pieces?.idOf(endOfAssistant)];
+    this.stopIds = new Set(ends.filter((id) => id !== undefined));
+  }
+
+  get busy(): boolean {
+    return this.users > 0;
+  }
+
+  acquire(): void {
+    this.users++;
+  }
+
+  release(): void {
+    this.users--;
+  }
+
+  /** @throws SpikedError ERR_TOKENIZER_MISSING */
+  needTokenizer(): Tokenizer {
+    if (this.tokenizer) return this.tokenizer;
+    throw new SpikedError(
+      'ERR_TOKENIZER_MISSING',
+      `model "${this.name}": expected a tokenizer in its file, found none`,
+    );
+  }
+
+  /**
+   * The weights are mapped, not copied: writing into the file changes them. A file that was replaced by another is harmless.
+   *
+   * @throws SpikedError ERR_MODEL_FILE_CHANGED
+   */
+  async checkFile(): Promise<void> {
+    const now = await stat(this.path, { bigint: true }).catch(() => null);
+    if (now?.ino !== this.file.ino || now.dev !== this.file.dev) return;
+    if (now.size === this.file.size && now.mtimeNs === this.file.mtimeNs) return;
+    throw new SpikedError(
+      'ERR_MODEL_FILE_CHANGED',
+      `${this.path}: expected the file as it was loaded, found it written to since`,
+    );
+  }
+
+  describe(): ModelInfoMessage {
+    return describeModel(this.native.info, this.contextLimit);
+  }
+
+  async close(): Promise<void> {
+    this.native.close();
+    await this.tokenizer?.close();
+  }
+}
+
+function describeModel(info: ModelInfo, contextLimit: number): ModelInfoMessage {
+  return {
+    architecture: info.architecture,
+    form: info.form,
+    weights: info.weights,
+    name: info.name,
+    data_sha256: info.dataSha256,
+    vocab_size: info.vocabSize,
+    valid_vocab_size: info.validVocabSize,
+    embed_dim: info.embedDim,
+    n_layers: info.nLayers,
+    n_heads: info.nHeads,
+    head_dim: info.headDim,
+    ffn_dim: info.ffnDim,
+    max_context: info.maxContext,
+    context_limit: contextLimit,
+    window: info.window,
+    n_anchors: info.nAnchors,
+    threshold: info.threshold,
+    leak: info.leak,
+    sparse_attn: info.sparseAttn,
+    dynamic_prior: info.dynamicPrior,
+    file_size_bytes: info.fileSizeBytes,
+    n_parameters: info.nParameters,
+    tokenizer: info.tokenizer.sizeBytes > 0,
+  };
+}

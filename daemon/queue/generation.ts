@@ -1,0 +1,220 @@
+import { SpikedError, type FullParams, type Result, type TokenEvent } from '../../client/protocol/index.js';
+import type { NativeSession, Sampling } from '../../native/host/index.js';
+import type { LoadedModel } from '../models/loaded-model.js';
+import { StopMatcher } from '../text/stop-matcher.js';
+import { TokenText } from '../text/token-text.js';
+import type { Job, Scheduler } from './scheduler.js';
+
+type GenerateResult = Result<'text.generate'>;
+type StopReason = GenerateResult['stop_reason'];
+
+/** Ids of a prompt that one turn may feed: a long prompt must not keep the others waiting. */
+const prefillChunk = 128;
+
+/** What a generation needs from the connection that asked for it. */
+export interface Listener {
+  /** False while it has too much unread. */
+  ready(): boolean;
+  token(event: TokenEvent): void;
+}
+
+export interface GenerationSetup {
+  params: FullParams<'text.generate'>;
+  model: LoadedModel;
+  /** The prompt's ids, once they have passed their checks. Called when there is room in the queue. */
+  readPrompt: () => Promise<Int32Array>;
+  seed: bigint;
+  listener: Listener;
+  scheduler: Scheduler;
+}
+
+/** One text.generate from its place in the queue to its summary. */
+export class Generation implements Job {
+  readonly result: Promise<GenerateResult>;
+  private resolve: (result: GenerateResult) => void = () => undefined;
+  private reject: (error: unknown) => void = () => undefined;
+
+  private prompt: Int32Array | null = null;
+  private fed = 0;
+  private session: NativeSession | null = null;
+  private inTurn = false;
+  private cancelled = false;
+  private over = false;
+  private lastStateBytes = 0;
+  private readonly tokens: number[] = [];
+  private text = '';
+  private tokenText: TokenText | null = null;
+  private readonly matcher: StopMatcher;
+  private readonly sampling: Sampling;
+  private readonly arrivedNs = process.hrtime.bigint();
+  private startedNs: bigint | null = null;
+  private firstTokenNs: bigint | null = null;
+
+  constructor(private readonly setup: GenerationSetup) {
+    const { params } = setup;
+    this.result = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    this.matcher = new StopMatcher(params.stop);
+    this.sampling = {
+      temperature: params.temperature,
+      topK: params.top_k,
+      topP: params.top_p,
+      repetitionPenalty: params.repetition_penalty,
+      adaptiveTemperature: params.adaptive_temperature,
+      bannedIds: Int32Array.from(params.banned),
+    };
+  }
+
+  /** Enters the queue. Whatever goes wrong is told by `result`. */
+  submit(): void {
+    const { scheduler, model } = this.setup;
+    model.acquire();
+    try {
+      scheduler.submit(this);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.setup.readPrompt().then(
+      (ids) => {
+        this.prompt = ids;
+        this.tokenText = new TokenText(model, ids);
+        scheduler.wake();
+      },
+      (error: unknown) => {
+        this.fail(error);
+      },
+    );
+  }
+
+  ready(): boolean {
+    return this.prompt !== null && this.setup.listener.ready();
+  }
+
+  async turn(): Promise<boolean> {
+    this.inTurn = true;
+    try {
+      await this.advance();
+    } catch (error) {
+      if (this.cancelled) this.finish('cancelled');
+      else this.fail(error);
+    }
+    this.inTurn = false;
+    this.lastStateBytes = this.session?.stats().stateBytes ?? 0;
+    if (this.cancelled) this.finish('cancelled');
+    return this.over;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    if (this.inTurn) this.session?.cancel();
+    else this.finish('cancelled');
+  }
+
+  /** Bytes of the session's state after its last turn. */
+  get stateBytes(): number {
+    return this.over ? 0 : this.lastStateBytes;
+  }
+
+  private async advance(): Promise<void> {
+    const { model, seed } = this.setup;
+    const prompt = this.prompt ?? new Int32Array();
+    if (!this.session) {
+      this.startedNs = process.hrtime.bigint();
+      this.session = model.native.openSession();
+      this.session.seed(seed);
+    }
+    const left = prompt.length - this.fed;
+    if (left > prefillChunk) {
+      await this.session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
+      this.fed += prefillChunk;
+      return;
+    }
+    const ids = left > 0 ? prompt.subarray(this.fed) : Int32Array.of(this.tokens.at(-1) ?? 0);
+    const { id, logprob, tNs } = await this.session.step(ids, this.sampling);
+    if (left > 0) this.fed = prompt.length;
+    this.accept(id, logprob, tNs);
+  }
+
+  private accept(id: number, logprob: number, tNs: bigint): void {
+    const { params, model, listener } = this.setup;
+    this.firstTokenNs ??= tNs;
+    this.tokens.push(id);
+    const isEos = !params.ignore_eos && model.stopIds.has(id);
+    const room = model.contextLimit - (this.prompt?.length ?? 0);
+    const isLast = this.tokens.length >= Math.min(params.max_tokens, room);
+    const matched = this.matcher.push(isEos ? '' : (this.tokenText?.push(id) ?? ''));
+    let text = matched.text;
+    let reason: StopReason | null = null;
+    if (matched.stop !== null) reason = 'stop';
+    else if (isEos || isLast) {
+      reason = isEos ? 'eos' : 'length';
+      text += this.restOfText();
+    }
+    this.text += text;
+    listener.token({
+      stream: params.stream,
+      seq: this.tokens.length - 1,
+      token: id,
+      text,
+      t_ns: tNs,
+      logprob: params.logprobs ? logprob : undefined,
+    });
+    if (reason) this.finish(reason, matched.stop ?? undefined);
+  }
+
+  /** What was held back: an unfinished UTF-8 sequence, the beginning of a stop string. */
+  private restOfText(): string {
+    return this.matcher.push(this.tokenText?.end() ?? '').text + this.matcher.end();
+  }
+
+  private finish(reason: StopReason, stop?: string): void {
+    if (this.over) return;
+    const { params, model, seed } = this.setup;
+    const endNs = process.hrtime.bigint();
+    const startNs = this.startedNs ?? endNs;
+    const firstNs = this.firstTokenNs ?? endNs;
+    // Only a cancelled stream still has text here: no event can carry it any more.
+    if (reason === 'cancelled') this.text += this.restOfText();
+    const stats = this.session?.stats();
+    this.close();
+    this.resolve({
+      stream: params.stream,
+      model: model.name,
+      tokens: this.tokens,
+      text: this.text,
+      stop_reason: reason,
+      stop,
+      prompt_tokens: this.prompt?.length ?? 0,
+      generated_tokens: this.tokens.length,
+      seed: seed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seed) : seed,
+      timings: {
+        queued_ns: Number(startNs - this.arrivedNs),
+        prefill_ns: Number(firstNs - startNs),
+        decode_ns: Number(endNs - firstNs),
+        total_ns: Number(endNs - this.arrivedNs),
+      },
+      activity: {
+        mixer: stats && stats.mixerTotal > 0 ? stats.mixerActive / stats.mixerTotal : 0,
+        ffn: stats && stats.ffnTotal > 0 ? stats.ffnActive / stats.ffnTotal : 0,
+      },
+      head: { mode: 'full' },
+    });
+  }
+
+  private fail(error: unknown): void {
+    if (this.over) return;
+    this.close();
+    this.reject(error instanceof Error ? error : new SpikedError('ERR_INTERNAL', String(error)));
+  }
+
+  private close(): void {
+    this.over = true;
+    this.session?.close();
+    this.session = null;
+    this.setup.model.release();
+    this.setup.scheduler.remove(this);
+  }
+}

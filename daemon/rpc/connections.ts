@@ -1,0 +1,68 @@
+import type net from 'node:net';
+import { SpikedError } from '../../client/protocol/index.js';
+import type { DaemonState } from '../state.js';
+import { Connection, turnAway } from './connection.js';
+import { dispatch } from './dispatch.js';
+import { peerOf } from './peer.js';
+
+/** Milliseconds for connections to take their last bytes when the daemon stops. */
+const lastBytesMs = 1_000;
+
+/** All clients, up to the cap. */
+export class Connections {
+  private readonly open = new Map<net.Socket, Connection>();
+  private nextId = 1;
+
+  constructor(private readonly daemon: DaemonState) {}
+
+  accept(socket: net.Socket): void {
+    const { config, addon, scheduler, log } = this.daemon;
+    const { limits } = config;
+    if (this.open.size >= limits.max_connections) {
+      log.warn({ connections: this.open.size }, 'turning a connection away');
+      const text = `connections: expected at most ${limits.max_connections}, found them all in use`;
+      turnAway(socket, new SpikedError('ERR_BUSY', text));
+      return;
+    }
+    const peer = peerOf(socket, (fd) => addon.peerCredentials(fd));
+    const connection = new Connection(socket, {
+      limits: {
+        maxFrameBytes: limits.max_frame_bytes,
+        maxDepth: limits.max_depth,
+        maxItems: limits.max_items,
+      },
+      maxUnreadBytes: limits.max_unread_bytes,
+      slowReaderMs: config.slowReaderMs,
+      messageMs: config.messageMs,
+      log: log.child({ connection: this.nextId++, uid: peer?.uid, pid: peer?.pid }),
+      onMessage: (from, message, utf8) => {
+        dispatch(this.daemon, from, message, utf8);
+      },
+      onRelieved: () => {
+        scheduler.wake();
+      },
+    });
+    this.open.set(socket, connection);
+    connection.log.debug('connected');
+    socket.once('close', () => {
+      this.open.delete(socket);
+      connection.log.debug('disconnected');
+      scheduler.wake();
+    });
+  }
+
+  /** Ends every connection after what is written to it has been sent. */
+  async end(): Promise<void> {
+    const ended = [...this.open.keys()].map(
+      (socket) => new Promise((resolve) => socket.once('close', resolve)),
+    );
+    for (const connection of this.open.values()) {
+      connection.close(new SpikedError('ERR_SHUTTING_DOWN', 'the daemon is stopping'));
+    }
+    const timer = setTimeout(() => {
+      for (const socket of this.open.keys()) socket.destroy();
+    }, lastBytesMs);
+    await Promise.all(ended);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,21 @@
+import type { Addon, NativeEngine } from '../native/host/index.js';
+import type { Config } from './config.js';
+import type { Logger } from './log.js';
+import type { ModelRegistry } from './models/registry.js';
+import type { Generation } from './queue/generation.js';
+import type { Scheduler } from './queue/scheduler.js';
+
+/** What every method may use. */
+export interface DaemonState {
+  readonly config: Config;
+  readonly addon: Addon;
+  readonly engine: NativeEngine;
+  readonly models: ModelRegistry;
+  readonly scheduler: Scheduler;
+  readonly generations: Set<Generation>;
+  readonly log: Logger;
+  /** CLOCK_MONOTONIC */
+  readonly startedNs: bigint;
+  /** True once the daemon takes no new work. */
+  stopping: boolean;
+}
