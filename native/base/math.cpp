@@ -29,18 +29,19 @@ double power_of_two(int64_t k) { return std::bit_cast<double>(static_cast<uint64
 int64_t nearest(double x) { return static_cast<int64_t>(x < 0 ? x - 0.5 : x + 0.5); }
 
 /// erf(x) / x as a polynomial in x^2 for |x| <= 1; our Chebyshev interpolation, relative error 2e-17.
-constexpr double kErfSmall[] = {
-    1.1283791670955126,      -0.3761263890318375,    0.11283791670954879,    -0.026866170645076792,
-    0.0052239776248180145,   -0.000854832698083379,  0.0001205533111164271,  -1.4925595266831182e-05,
-    1.6461000484121368e-06,  -1.6350312701054695e-07, 1.4659775274047436e-08, -1.1372848856791674e-09,
-    5.957176147748911e-11};
+constexpr double kErfSmall[] = {1.1283791670955126,      -0.3761263890318375,     0.11283791670954879,
+                                -0.026866170645076792,   0.0052239776248180145,   -0.000854832698083379,
+                                0.0001205533111164271,   -1.4925595266831182e-05, 1.6461000484121368e-06,
+                                -1.6350312701054695e-07, 1.4659775274047436e-08,  -1.1372848856791674e-09,
+                                5.957176147748911e-11};
 
 /// exp(x^2) erfc(x) as a polynomial in 2 / (2 + x) for x in [1, 11]; likewise, relative error 2e-15.
-constexpr double kErfcScaled[] = {
-    -2.8989948814603166e-09, 0.28209494936391144, 0.2820908244264142,  0.2468943667114446,  0.17565440064368623,
-    0.08884588205513273,     -0.03440789390451058, 0.07925757900532425, -0.5331210768172745, 1.3136210473602807,
-    -2.7452859546691966,     4.544181635701324,   -5.266204008103322,  4.100172900421439,   -2.0653751551209605,
-    0.6140162207579734,      -0.08243669855727641};
+constexpr double kErfcScaled[] = {-2.8989948814603166e-09, 0.28209494936391144, 0.2820908244264142,
+                                  0.2468943667114446,      0.17565440064368623, 0.08884588205513273,
+                                  -0.03440789390451058,    0.07925757900532425, -0.5331210768172745,
+                                  1.3136210473602807,      -2.7452859546691966, 4.544181635701324,
+                                  -5.266204008103322,      4.100172900421439,   -2.0653751551209605,
+                                  0.6140162207579734,      -0.08243669855727641};
 
 double erf_small(double x) { return x * polynomial(kErfSmall, x * x); }
 
@@ -94,10 +95,14 @@ float turn(double x, int64_t quarter_turns) {
   if (!(x >= -kMaxAngle && x <= kMaxAngle)) return std::numeric_limits<float>::quiet_NaN();
   const Reduced a = reduce(x);
   switch ((a.quadrant + quarter_turns) & 3) {
-    case 0: return static_cast<float>(sin_reduced(a.r));
-    case 1: return static_cast<float>(cos_reduced(a.r));
-    case 2: return static_cast<float>(-sin_reduced(a.r));
-    default: return static_cast<float>(-cos_reduced(a.r));
+    case 0:
+      return static_cast<float>(sin_reduced(a.r));
+    case 1:
+      return static_cast<float>(cos_reduced(a.r));
+    case 2:
+      return static_cast<float>(-sin_reduced(a.r));
+    default:
+      return static_cast<float>(-cos_reduced(a.r));
   }
 }
 

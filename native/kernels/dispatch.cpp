@@ -93,9 +93,10 @@ Result<const Isa*> select(std::string_view forced) {
   }
   bool known = false;
   for (const Isa& isa : isas()) known = known || forced == isa.name;
-  return Status(Code::ERR_ISA_UNSUPPORTED,
-                format("instruction set \"%.64s\": %s; expected one of: %s", std::string(forced).c_str(),
-                       known ? "this CPU or this build lacks it" : "no such name", supported_names().c_str()));
+  return Status(
+      Code::ERR_ISA_UNSUPPORTED,
+      format("instruction set \"%.64s\": %s; expected one of: %s", std::string(forced).c_str(),
+             known ? "this CPU or this build lacks it" : "no such name", supported_names().c_str()));
 }
 
 }  // namespace spiked::kernels

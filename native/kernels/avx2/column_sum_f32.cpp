@@ -16,7 +16,7 @@ void add_columns(const float* const (&columns)[kColumns], const float* const (&n
                  size_t row_begin, size_t row_end, float* y) {
   for (size_t r = row_begin; r < row_end; r += kLineFloats) {
     // Active columns lie apart, so only we know what comes next.
-    for (size_t i = 0; i < kColumns; ++i) _mm_prefetch(reinterpret_cast<const char*>(next[i] + r), _MM_HINT_T0);
+    for (size_t i = 0; i < kColumns; ++i) __builtin_prefetch(next[i] + r);
     __m256 low = _mm256_loadu_ps(y + r), high = _mm256_loadu_ps(y + r + 8);
     for (size_t i = 0; i < n; ++i) {
       low = _mm256_add_ps(low, _mm256_loadu_ps(columns[i] + r));
@@ -41,10 +41,18 @@ void column_sum_f32(const float* w, size_t rows_padded, const uint32_t* active, 
       next[k] = i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded : columns[k];
     }
     switch (n) {
-      case 4: add_columns<4>(columns, next, row_begin, row_end, y); break;
-      case 3: add_columns<3>(columns, next, row_begin, row_end, y); break;
-      case 2: add_columns<2>(columns, next, row_begin, row_end, y); break;
-      default: add_columns<1>(columns, next, row_begin, row_end, y); break;
+      case 4:
+        add_columns<4>(columns, next, row_begin, row_end, y);
+        break;
+      case 3:
+        add_columns<3>(columns, next, row_begin, row_end, y);
+        break;
+      case 2:
+        add_columns<2>(columns, next, row_begin, row_end, y);
+        break;
+      default:
+        add_columns<1>(columns, next, row_begin, row_end, y);
+        break;
     }
   }
 }

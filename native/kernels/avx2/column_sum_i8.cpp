@@ -30,7 +30,7 @@ void add_columns(const int8_t* const (&columns)[kColumns], size_t n, const int8_
   const size_t n_columns = full ? kColumns : n;
   for (size_t r = 0; r < n_rows; r += 64) {
     // Active columns lie apart, so only we know what comes next.
-    for (size_t i = 0; i < kColumns; ++i) _mm_prefetch(reinterpret_cast<const char*>(next[i] + r), _MM_HINT_T0);
+    for (size_t i = 0; i < kColumns; ++i) __builtin_prefetch(next[i] + r);
     __m256i sums[4] = {};
     for (size_t i = 0; i < n_columns; ++i) {
       for (size_t k = 0; k < 4; ++k) sums[k] = _mm256_add_epi16(sums[k], load_i16(columns[i] + r + 16 * k));
@@ -55,7 +55,8 @@ void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, cons
       const size_t n = n_active - i < kColumns ? n_active - i : kColumns;
       for (size_t k = 0; k < kColumns; ++k) {
         columns[k] = w + active[i + (k < n ? k : 0)] * rows_padded + begin;
-        next[k] = i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded + begin : columns[k];
+        next[k] =
+            i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded + begin : columns[k];
       }
       if (n == kColumns) {
         add_columns<true>(columns, n, next, n_rows, acc);

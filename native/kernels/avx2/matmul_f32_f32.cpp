@@ -12,7 +12,7 @@ using layout::kPanelRows;
 constexpr size_t kBlockColumns = layout::kPanelBytes / sizeof(float);
 constexpr size_t kBlockFloats = kPanelRows * kBlockColumns;
 /// Far enough ahead to hide memory, near enough to stay in L1.
-constexpr size_t kPrefetchBytes = 4096;
+constexpr size_t kPrefetchFloats = 1024;
 /// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
 constexpr size_t kTokenBlockBytes = 256 * 1024;
 constexpr size_t kTokens = 3;
@@ -36,9 +36,8 @@ void multiply(const float* w, const float* x, size_t x_stride, size_t cols, floa
   }
   for (size_t c = 0; c < cols; c += kBlockColumns, w += kBlockFloats) {
     if constexpr (prefetch) {
-      const char* ahead = reinterpret_cast<const char*>(w) + kPrefetchBytes;
-      _mm_prefetch(ahead, _MM_HINT_T0);
-      _mm_prefetch(ahead + 64, _MM_HINT_T0);
+      __builtin_prefetch(w + kPrefetchFloats);
+      __builtin_prefetch(w + kPrefetchFloats + 16);
     }
     __m256 xs[n_tokens];
 #pragma GCC unroll 3

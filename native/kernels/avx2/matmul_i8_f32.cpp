@@ -28,10 +28,11 @@ __m128 reduce_rows(const __m256 (&p)[kPanelRows]) {
   return _mm_add_ps(_mm_add_ps(s[0], s[2]), _mm_add_ps(s[1], s[3]));
 }
 
-template <_mm_hint hint>
+/// locality 3: into L1, 2: into L2.
+template <int locality>
 void prefetch_block(const int8_t* block) {
-  _mm_prefetch(reinterpret_cast<const char*>(block), hint);
-  _mm_prefetch(reinterpret_cast<const char*>(block) + 64, hint);
+  __builtin_prefetch(block, 0, locality);
+  __builtin_prefetch(block + 64, 0, locality);
 }
 
 __m256 load_weights(const int8_t* w) {
@@ -52,11 +53,11 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
   for (size_t c = 0; c < cols; c += kPanelBytes) {
     const int8_t* block = w + c * kPanelRows;
     if constexpr (prefetch && n_panels == 1) {
-      prefetch_block<_MM_HINT_T0>(block + kPrefetchBytes);
+      prefetch_block<3>(block + kPrefetchBytes);
     } else if constexpr (prefetch) {
       // The next panels in memory order, though these are walked side by side: the bus sees one stream.
       const int8_t* next = w + n_panels * (panel_bytes + c * kPanelRows);
-      for (size_t i = 0; i < n_panels; ++i) prefetch_block<_MM_HINT_T1>(next + i * kBlockBytes);
+      for (size_t i = 0; i < n_panels; ++i) prefetch_block<2>(next + i * kBlockBytes);
     }
 #pragma GCC unroll 4
     for (size_t j = 0; j < kPanelBytes; j += 8) {
@@ -106,9 +107,11 @@ void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t
                                   y_stride);
     }
     if (n_tokens - t == 2) {
-      multiply<1, 2, true>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
+      multiply<1, 2, true>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
+                           y_stride);
     } else if (n_tokens - t == 1) {
-      multiply<1, 1, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
+      multiply<1, 1, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
+                            y_stride);
     }
   }
 }

@@ -40,10 +40,18 @@ void column_sum_f32(const float* w, size_t rows_padded, const uint32_t* active, 
       next[k] = i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded : columns[k];
     }
     switch (n) {
-      case 4: add_columns<4>(columns, next, row_begin, row_end, y); break;
-      case 3: add_columns<3>(columns, next, row_begin, row_end, y); break;
-      case 2: add_columns<2>(columns, next, row_begin, row_end, y); break;
-      default: add_columns<1>(columns, next, row_begin, row_end, y); break;
+      case 4:
+        add_columns<4>(columns, next, row_begin, row_end, y);
+        break;
+      case 3:
+        add_columns<3>(columns, next, row_begin, row_end, y);
+        break;
+      case 2:
+        add_columns<2>(columns, next, row_begin, row_end, y);
+        break;
+      default:
+        add_columns<1>(columns, next, row_begin, row_end, y);
+        break;
     }
   }
 }

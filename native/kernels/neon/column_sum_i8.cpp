@@ -50,7 +50,8 @@ void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, cons
       const size_t n = n_active - i < kColumns ? n_active - i : kColumns;
       for (size_t k = 0; k < kColumns; ++k) {
         columns[k] = w + active[i + (k < n ? k : 0)] * rows_padded + begin;
-        next[k] = i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded + begin : columns[k];
+        next[k] =
+            i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded + begin : columns[k];
       }
       add_columns(columns, n, next, n_rows, acc);
     }

@@ -34,8 +34,7 @@ float32x4_t reduce_rows(const float32x4_t (&p)[kPanelRows][2]) {
 
 /// One panel times n_tokens tokens, their 4 * n_tokens sums in registers.
 template <size_t n_tokens>
-void multiply(const float* w, const float* x, size_t x_stride, size_t cols, float* y,
-              size_t y_stride) {
+void multiply(const float* w, const float* x, size_t x_stride, size_t cols, float* y, size_t y_stride) {
   float32x4_t p[n_tokens][kPanelRows][2];
   for (auto& token : p) {
     for (auto& row : token) row[0] = row[1] = vdupq_n_f32(0.0f);
@@ -63,8 +62,8 @@ void multiply(const float* w, const float* x, size_t x_stride, size_t cols, floa
   for (size_t t = 0; t < n_tokens; ++t) vst1q_f32(y + t * y_stride, reduce_rows(p[t]));
 }
 
-void multiply_tokens(const float* w, const float* x, size_t x_stride, size_t n_tokens,
-                     size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+void multiply_tokens(const float* w, const float* x, size_t x_stride, size_t n_tokens, size_t cols,
+                     size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   for (size_t panel = panel_begin; panel < panel_end; ++panel) {
     const size_t row = panel * kPanelRows;
     const float* wp = w + row * cols;
@@ -86,8 +85,8 @@ void matmul_f32_f32(const float* w, const float* x, size_t x_stride, size_t batc
   const size_t block = fitting < 4 * kTokens ? 4 * kTokens : fitting / kTokens * kTokens;
   for (size_t t = 0; t < batch; t += block) {
     const size_t n_tokens = batch - t < block ? batch - t : block;
-    multiply_tokens(w, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end,
-                    y + t * y_stride, y_stride);
+    multiply_tokens(w, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end, y + t * y_stride,
+                    y_stride);
   }
 }
 

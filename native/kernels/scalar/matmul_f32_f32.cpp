@@ -18,7 +18,8 @@ void matmul_f32_f32(const float* w, const float* x, size_t x_stride, size_t batc
       const float* block = rows;
       for (size_t c = 0; c < cols; c += kBlockColumns) {
         for (size_t r = 0; r < kPanelRows; ++r) {
-          for (size_t j = 0; j < 8; ++j) p[r][j] = std::fma(block[r * 8 + j], x[t * x_stride + c + j], p[r][j]);
+          for (size_t j = 0; j < 8; ++j)
+            p[r][j] = std::fma(block[r * 8 + j], x[t * x_stride + c + j], p[r][j]);
         }
         block += kPanelRows * kBlockColumns;
       }

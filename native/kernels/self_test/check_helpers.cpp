@@ -38,7 +38,8 @@ void check_helpers(Tally& tally) {
   expect(tally, "a write before the start must be seen", caught([](float* y) { y[-1] = 1.0f; }));
   expect(tally, "a write of one byte must be seen",
          caught([](float* y) { reinterpret_cast<unsigned char*>(y + 3)[0] = 0; }));
-  expect(tally, "indices must be compared", !same(uint32_t{1}, uint32_t{2}) && same(uint32_t{7}, uint32_t{7}));
+  expect(tally, "indices must be compared",
+         !same(uint32_t{1}, uint32_t{2}) && same(uint32_t{7}, uint32_t{7}));
 }
 
 }  // namespace spiked::kernels::testing

@@ -22,8 +22,8 @@ const Kernels& scalar_kernels() { return *select("scalar").value()->kernels; }
 
 Kernels wrong_kernels() {
   Kernels k;
-  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols, size_t begin,
-                        size_t end, float* y, size_t y_stride) {
+  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols,
+                        size_t begin, size_t end, float* y, size_t y_stride) {
     scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
     if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
   };
@@ -37,8 +37,8 @@ Kernels wrong_kernels() {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
     flip_last(y, end);
   };
-  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active, size_t n_active,
-                       size_t begin, size_t end, float* y) {
+  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
+                       size_t n_active, size_t begin, size_t end, float* y) {
     scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
     flip_last(y, end);
   };
@@ -64,7 +64,8 @@ Kernels wrong_kernels() {
     scalar_kernels().add_f32(a, b, n, y);
     flip_last(y, n);
   };
-  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold, uint32_t* active) {
+  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold,
+                       uint32_t* active) {
     const size_t n_active = scalar_kernels().membrane_step(membrane, x, n, leak, threshold, active);
     return n_active - (n_active != 0 ? 1 : 0);
   };
@@ -97,8 +98,8 @@ Kernels wrong_kernels() {
 
 Kernels overrunning_kernels() {
   Kernels k;
-  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols, size_t begin,
-                        size_t end, float* y, size_t y_stride) {
+  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols,
+                        size_t begin, size_t end, float* y, size_t y_stride) {
     scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
     y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
   };
@@ -112,8 +113,8 @@ Kernels overrunning_kernels() {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
     y[end] = kStray;
   };
-  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active, size_t n_active,
-                       size_t begin, size_t end, float* y) {
+  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
+                       size_t n_active, size_t begin, size_t end, float* y) {
     scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
     y[end] = kStray;
   };
@@ -139,7 +140,8 @@ Kernels overrunning_kernels() {
     scalar_kernels().add_f32(a, b, n, y);
     y[n] = kStray;
   };
-  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold, uint32_t* active) {
+  k.membrane_step = [](float* membrane, const float* x, size_t n, float leak, float threshold,
+                       uint32_t* active) {
     const size_t n_active = scalar_kernels().membrane_step(membrane, x, n, leak, threshold, active);
     active[n] = kStrayIndex;
     return n_active;

@@ -16,13 +16,20 @@ float denormal(Random& random) {
 
 float special(Random& random) {
   switch (random.below(8)) {
-    case 0: return Limits::quiet_NaN();
-    case 1: return Limits::infinity();
-    case 2: return -Limits::infinity();
-    case 3: return 0.0f;
-    case 4: return -0.0f;
-    case 5: return denormal(random);
-    default: return random.number();
+    case 0:
+      return Limits::quiet_NaN();
+    case 1:
+      return Limits::infinity();
+    case 2:
+      return -Limits::infinity();
+    case 3:
+      return 0.0f;
+    case 4:
+      return -0.0f;
+    case 5:
+      return denormal(random);
+    default:
+      return random.number();
   }
 }
 
@@ -43,12 +50,18 @@ float Random::number() {
 
 const char* name(Pattern pattern) {
   switch (pattern) {
-    case Pattern::kRandom: return "random";
-    case Pattern::kLowest: return "lowest";
-    case Pattern::kHighest: return "highest";
-    case Pattern::kAlternating: return "alternating";
-    case Pattern::kDenormal: return "denormal";
-    case Pattern::kSpecial: return "special";
+    case Pattern::kRandom:
+      return "random";
+    case Pattern::kLowest:
+      return "lowest";
+    case Pattern::kHighest:
+      return "highest";
+    case Pattern::kAlternating:
+      return "alternating";
+    case Pattern::kDenormal:
+      return "denormal";
+    case Pattern::kSpecial:
+      return "special";
   }
   return "?";
 }
@@ -56,12 +69,24 @@ const char* name(Pattern pattern) {
 void fill(Random& random, Pattern pattern, float* x, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     switch (pattern) {
-      case Pattern::kRandom: x[i] = random.number(); break;
-      case Pattern::kLowest: x[i] = Limits::lowest(); break;
-      case Pattern::kHighest: x[i] = Limits::max(); break;
-      case Pattern::kAlternating: x[i] = i % 2 == 0 ? 1e18f : -1e18f; break;
-      case Pattern::kDenormal: x[i] = denormal(random); break;
-      case Pattern::kSpecial: x[i] = special(random); break;
+      case Pattern::kRandom:
+        x[i] = random.number();
+        break;
+      case Pattern::kLowest:
+        x[i] = Limits::lowest();
+        break;
+      case Pattern::kHighest:
+        x[i] = Limits::max();
+        break;
+      case Pattern::kAlternating:
+        x[i] = i % 2 == 0 ? 1e18f : -1e18f;
+        break;
+      case Pattern::kDenormal:
+        x[i] = denormal(random);
+        break;
+      case Pattern::kSpecial:
+        x[i] = special(random);
+        break;
     }
   }
 }
@@ -69,10 +94,18 @@ void fill(Random& random, Pattern pattern, float* x, size_t n) {
 void fill(Random& random, Pattern pattern, int8_t* x, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     switch (pattern) {
-      case Pattern::kLowest: x[i] = -128; break;
-      case Pattern::kHighest: x[i] = 127; break;
-      case Pattern::kAlternating: x[i] = i % 2 == 0 ? 127 : -127; break;
-      default: x[i] = static_cast<int8_t>(random.next()); break;
+      case Pattern::kLowest:
+        x[i] = -128;
+        break;
+      case Pattern::kHighest:
+        x[i] = 127;
+        break;
+      case Pattern::kAlternating:
+        x[i] = i % 2 == 0 ? 127 : -127;
+        break;
+      default:
+        x[i] = static_cast<int8_t>(random.next());
+        break;
     }
   }
 }

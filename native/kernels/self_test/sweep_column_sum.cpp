@@ -10,7 +10,7 @@ struct Shape {
 };
 
 // Around the row block (64) and the visit of 1024 rows; 1536 is a model's real width.
-constexpr Shape kShapes[] = {{64, 0, 64},      {128, 64, 128}, {192, 0, 128}, {1024, 0, 1024},
+constexpr Shape kShapes[] = {{64, 0, 64},     {128, 64, 128},    {192, 0, 128}, {1024, 0, 1024},
                              {1088, 0, 1088}, {1536, 768, 1536}, {128, 64, 64}};
 // Around the groups of four and eight columns, and past the 258 at which an int16 sum of +127 overflows.
 constexpr size_t kActive[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 29, 300};
@@ -52,11 +52,10 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
 }  // namespace
 
 void sweep_column_sum_f32(ColumnSumF32 scalar, ColumnSumF32 tested, Tally& tally) {
-  sweep<float>(scalar, tested, tally,
-               [](ColumnSumF32 kernel, const float* w, const float*, const Input<uint32_t>& active,
-                  const Shape& s, float* y) {
-                 kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
-               });
+  sweep<float>(
+      scalar, tested, tally,
+      [](ColumnSumF32 kernel, const float* w, const float*, const Input<uint32_t>& active, const Shape& s,
+         float* y) { kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y); });
 }
 
 void sweep_column_sum_i8(ColumnSumI8 scalar, ColumnSumI8 tested, Tally& tally) {

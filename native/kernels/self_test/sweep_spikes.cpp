@@ -17,7 +17,8 @@ void sweep(Tally& tally, Run run) {
   for (size_t n : kSizes) {
     for (Pattern pattern : kPatterns) {
       for (float threshold : kThresholds) {
-        tally.begin_case(format("%zu values, threshold %g, %s", n, static_cast<double>(threshold), name(pattern)));
+        tally.begin_case(
+            format("%zu values, threshold %g, %s", n, static_cast<double>(threshold), name(pattern)));
         Input<uint32_t> before(n);
         for (size_t i = 0; i < n; ++i) before[i] = 0xffffffffu;
         Output<uint32_t> active(before.data(), n, random.below(5));

@@ -5,7 +5,8 @@
 /// One sweep a kernel: runs `scalar` and `tested` over the same inputs and tells the tally where they differ.
 namespace spiked::kernels::testing {
 
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) void sweep_##name(type scalar, type tested, Tally& tally);
+#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) \
+  void sweep_##name(type scalar, type tested, Tally& tally);
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
 
