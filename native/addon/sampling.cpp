@@ -27,10 +27,6 @@ Sampling read_sampling(ArgReader& args, const Napi::Value& value) {
   const Napi::Value valid_value = args.property(object, "validVocabSize", valid);
   if (!valid_value.IsUndefined())
     sampling.fields.valid_vocab_size = static_cast<uint32_t>(args.integer(valid_value, valid, 1, kMaxInt));
-  const std::string valid = "sampling.validVocabSize";
-  const Napi::Value valid_value = args.property(object, "validVocabSize", valid);
-  sampling.fields.valid_vocab_size =
-      valid_value.IsUndefined() ? 0 : static_cast<uint32_t>(args.integer(valid_value, valid, 1, kMaxInt));
   const std::string banned = "sampling.bannedIds";
   sampling.banned_ids = args.ids(args.property(object, "bannedIds", banned), banned);
   return sampling;
