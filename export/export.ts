@@ -13,9 +13,14 @@ import { storedTensor, type StoredTensor, type Weights } from './symboliclight/s
 import { matchTensors } from './symboliclight/tensors.js';
 import { readTokenizer, type Tokenizer } from './tokenizer.js';
 
-export interface ExportOptions {
+export interface ExportOptions extends WriteOptions {
   /** A `torch.save` archive or a safetensors file. */
   checkpoint: string;
+  /** JSON with the configuration, for a checkpoint that has none. */
+  configPath?: string | undefined;
+}
+
+export interface WriteOptions {
   /** Replaced only when the new file is complete. */
   out: string;
   weights: Weights;
@@ -23,8 +28,6 @@ export interface ExportOptions {
   packer: Packer;
   /** A SentencePiece `.model` file to carry inside. */
   tokenizer?: string | undefined;
-  /** JSON with the configuration, for a checkpoint that has none. */
-  configPath?: string | undefined;
   /** Shown to people; the stem of `out` by default. */
   name?: string | undefined;
   onProgress?: ((progress: ExportProgress) => void) | undefined;
@@ -53,22 +56,27 @@ export interface ExportResult {
  * @throws SpikedError ERR_INVALID_ARGUMENT when `out` is the checkpoint or the tokenizer itself
  */
 export async function exportModel(options: ExportOptions): Promise<ExportResult> {
-  await requireNewFile(options);
-  const { configPath } = options;
+  const { configPath, tokenizer } = options;
+  await requireNewFile(options.out, [options.checkpoint, tokenizer, configPath]);
   const checkpoint = await openCheckpoint(options.checkpoint, configPath === undefined ? {} : { configPath });
   try {
-    const config = readConfig(checkpoint);
-    const matched = matchTensors(checkpoint, config);
-    const tokenizer = await fittingTokenizer(options.tokenizer, config);
-    for (const tensor of matched)
-      if (tensor.role === 'mask') await checkMask(checkpoint.path, tensor, config);
-    const tensors = matched.flatMap((tensor) => storedTensor(tensor, options.weights) ?? []);
-    return await OutputFile.write(options.out, (file) =>
-      writeModel(file, checkpoint, config, tokenizer, tensors, options),
-    );
+    return await exportCheckpoint(checkpoint, options);
   } finally {
     await checkpoint.close();
   }
+}
+
+/** The same for a checkpoint that is open already, or that is no file at all. */
+export async function exportCheckpoint(checkpoint: Checkpoint, options: WriteOptions): Promise<ExportResult> {
+  await requireNewFile(options.out, [options.tokenizer]);
+  const config = readConfig(checkpoint);
+  const matched = matchTensors(checkpoint, config);
+  const tokenizer = await fittingTokenizer(options.tokenizer, config);
+  for (const tensor of matched) if (tensor.role === 'mask') await checkMask(checkpoint.path, tensor, config);
+  const tensors = matched.flatMap((tensor) => storedTensor(tensor, options.weights) ?? []);
+  return await OutputFile.write(options.out, (file) =>
+    writeModel(file, checkpoint, config, tokenizer, tensors, options),
+  );
 }
 
 async function writeModel(
@@ -77,7 +85,7 @@ async function writeModel(
   config: Config,
   tokenizer: Tokenizer | undefined,
   tensors: readonly StoredTensor[],
-  { packer, weights, name, onProgress }: ExportOptions,
+  { packer, weights, name, onProgress }: WriteOptions,
 ): Promise<ExportResult> {
   const metadata = modelMetadata({
     name: name ?? parse(file.path).name,
@@ -127,12 +135,12 @@ async function fittingTokenizer(
 }
 
 /** Renaming over an input would destroy it. */
-async function requireNewFile({ out, checkpoint, tokenizer, configPath }: ExportOptions): Promise<void> {
+async function requireNewFile(out: string, inputs: (string | undefined)[]): Promise<void> {
   const found = await stat(out).catch(() => undefined);
   if (found === undefined) return;
   if (found.isDirectory())
     throw new SpikedError('ERR_FILE_IO', `${out}: expected a file's name, found a directory`);
-  for (const input of [checkpoint, tokenizer, configPath]) {
+  for (const input of inputs) {
     const other = input === undefined ? undefined : await stat(input).catch(() => undefined);
     if (other?.ino === found.ino && other.dev === found.dev)
       throw new SpikedError(

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import { addon } from '../../native/host/addon.js';
+import { addon } from '../../native/host/index.js';
 import type { NativeEngine, NativeModel, NativeSession } from '../../native/host/index.js';
 import { integer } from './options.js';
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { describeModel, digestModel } from '../../native/host/index.js';
+import type { MetadataEntry, ModelDigest, ModelFile } from '../../native/host/index.js';
 import { SpikedError } from '../protocol/errors.js';
-import { readDigests, type Digests } from './inspect/digest.js';
-import { declaredDigest, readManifest, type Manifest } from './inspect/manifest.js';
 import { printJson, printLine, table } from './output.js';
 
 interface InspectOptions {
@@ -13,69 +13,98 @@ export function inspectCommand(): Command {
   return new Command('inspect')
     .description('show what a model file holds: configuration, tensors, SHA-256 of their data')
     .argument('<model>', 'model file (GGUF)')
-    .option(
-      '--verify',
-      'compare the digest of the data with the one the file declares (exit 3 when they differ)',
-    )
+    .option('--verify', 'compare the digest of the data with the declared one (exit 3 when they differ)')
     .option('--json', 'one JSON object')
     .action(inspect);
 }
 
 async function inspect(path: string, options: InspectOptions): Promise<void> {
-  const manifest = await readManifest(path);
-  const declared = options.verify ? declaredDigest(manifest) : manifest.declared_sha256;
-  const digests = await readDigests(manifest);
-  const verified = options.verify ? digests.data === declared : null;
-  if (options.json) await printJson(toMachine(manifest, digests, verified));
-  else await printLine(toPeople(manifest, digests, verified));
-  if (verified === false)
+  const file = await describeModel(path);
+  if (options.verify && file.dataSha256 === undefined)
+    throw new SpikedError(
+      'ERR_MODEL_INVALID',
+      `${path}: expected a declared SHA-256 of the data, found none`,
+    );
+  const digest = await digestModel(file);
+  if (options.json) await printJson(toMachine(file, digest, options.verify === true));
+  else await printLine(toPeople(file, digest));
+  if (options.verify && digest.matches === false)
     throw new SpikedError(
       'ERR_CHECK_FAILED',
-      `${path}: data section: expected SHA-256 ${declared} as declared, found ${digests.data}`,
+      `${path}: data: expected SHA-256 ${file.dataSha256 ?? ''} as declared, found ${digest.dataSha256}`,
     );
 }
 
-function toMachine(manifest: Manifest, digests: Digests, verified: boolean | null): object {
-  const { tensors, ...rest } = manifest;
+function toMachine(file: ModelFile, digest: ModelDigest, verify: boolean): object {
   return {
-    ...rest,
-    data_sha256: digests.data,
-    verified,
-    tensors: tensors.map((tensor, i) => ({ ...tensor, sha256: digests.tensors[i] })),
+    file: file.path,
+    gguf_version: file.version,
+    alignment: file.alignment,
+    size_bytes: file.sizeBytes,
+    data_offset_bytes: file.dataOffsetBytes,
+    data_bytes: file.sizeBytes - file.dataOffsetBytes,
+    data_sha256: digest.dataSha256,
+    declared_sha256: file.dataSha256 ?? null,
+    verified: verify ? digest.matches === true : null,
+    metadata: Object.fromEntries(ownMetadata(file).map(([key, entry]) => [key, machineValue(entry)])),
+    tensors: inFileOrder(file).map((tensor) => ({
+      name: tensor.name,
+      type: tensor.type,
+      shape: tensor.shape ?? null,
+      layout: tensor.layout ?? null,
+      scale_shape: tensor.scaleShape ?? null,
+      dims: tensor.dims,
+      offset_bytes: tensor.offsetBytes,
+      size_bytes: tensor.sizeBytes,
+      sha256: digest.tensorSha256.get(tensor.name),
+    })),
   };
 }
 
-function toPeople(manifest: Manifest, digests: Digests, verified: boolean | null): string {
-  const metadata = Object.entries(manifest.metadata).map(([key, value]) => [key, showValue(value)]);
+function toPeople(file: ModelFile, digest: ModelDigest): string {
   const head = ['tensor', 'type', 'shape', 'layout', 'scale', 'bytes', 'sha256'];
-  const rows = manifest.tensors.map((tensor, i) => [
+  const rows = inFileOrder(file).map((tensor) => [
     tensor.name,
     tensor.type,
     showShape(tensor.shape ?? tensor.dims.toReversed()),
     tensor.layout ?? '-',
-    showShape(tensor.scale_shape),
-    String(tensor.size_bytes),
-    digests.tensors[i] ?? '',
+    showShape(tensor.scaleShape),
+    String(tensor.sizeBytes),
+    digest.tensorSha256.get(tensor.name) ?? '',
   ]);
   const verdict =
-    verified === null ? 'not compared; --verify does' : verified ? 'as declared' : 'NOT as declared';
+    digest.matches === undefined ? 'none declared' : digest.matches ? 'as declared' : 'NOT as declared';
+  const dataBytes = file.sizeBytes - file.dataOffsetBytes;
   return [
-    `${manifest.file}: GGUF version ${manifest.gguf_version}, ${manifest.size_bytes} bytes, ${manifest.tensors.length} tensors`,
+    `${file.path}: GGUF version ${file.version}, ${file.sizeBytes} bytes, ${file.tensors.length} tensors`,
     '',
-    table(metadata),
+    table(ownMetadata(file).map(([key, entry]) => [key, showValue(entry)])),
     '',
     table([head, ...rows], ['left', 'left', 'left', 'left', 'left', 'right']),
     '',
-    `data section: ${manifest.data_bytes} bytes, SHA-256 ${digests.data} (${verdict})`,
+    `data: ${dataBytes} bytes, SHA-256 ${digest.dataSha256} (${verdict})`,
   ].join('\n');
 }
 
-function showShape(shape: number[] | null): string {
-  return shape === null ? '-' : `[${shape.join(', ')}]`;
+/** Without the keys that describe one tensor: those are in the table of tensors. */
+function ownMetadata(file: ModelFile): [string, MetadataEntry][] {
+  return [...file.metadata].filter(([key]) => !/^\w+\.(layout|shape|scale_shape)\./.test(key));
 }
 
-function showValue(value: unknown): string {
-  if (typeof value === 'object' && value !== null && 'element_type' in value && 'length' in value)
-    return `${String(value.element_type)}[${String(value.length)}]`;
+function inFileOrder(file: ModelFile): ModelFile['tensors'] {
+  return file.tensors.toSorted((a, b) => a.offsetBytes - b.offsetBytes);
+}
+
+function machineValue(entry: MetadataEntry): unknown {
+  if (entry.value !== undefined) return entry.value;
+  return { element_type: entry.elementType, length: entry.length, offset_bytes: entry.offsetBytes };
+}
+
+function showValue({ value, elementType, length }: MetadataEntry): string {
+  if (value === undefined) return `${elementType ?? '?'}[${length ?? 0}]`;
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function showShape(shape: readonly number[] | undefined): string {
+  return shape === undefined ? '-' : `[${shape.join(', ')}]`;
 }

@@ -1,11 +1,14 @@
 import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
+import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
 import { logitsCommand } from './logits.js';
 import { modelsCommand } from './models.js';
 import { runCommand } from './run.js';
 import { statusCommand } from './status.js';
+import { synthCommand } from './synth.js';
+import { tokensCommand } from './tokens.js';
 import { versionCommand } from './version.js';
 
 /** The whole command line. Mistakes are thrown (CommanderError), never printed or exited on. */
@@ -24,9 +27,12 @@ export function createProgram(): Command {
     statusCommand(),
     modelsCommand(),
     versionCommand(),
+    exportCommand(),
     inspectCommand(),
     checkCommand(),
+    tokensCommand(),
     logitsCommand(),
+    synthCommand(),
     benchCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));

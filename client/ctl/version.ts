@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { addon } from '../../native/host/addon.js';
+import { addon } from '../../native/host/index.js';
 import { printJson, printLine, table } from './output.js';
 
 export function versionCommand(): Command {

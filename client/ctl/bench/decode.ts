@@ -1,6 +1,6 @@
 import { cpus, freemem, loadavg } from 'node:os';
 import { Command } from 'commander';
-import { addon } from '../../../native/host/addon.js';
+import { addon } from '../../../native/host/index.js';
 import type { NativeModel, NativeSession, Sampling } from '../../../native/host/index.js';
 import { useModel, useSession, withThreads } from '../engine.js';
 import { integer } from '../options.js';

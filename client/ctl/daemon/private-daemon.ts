@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import { connect, isErrorCode, SpikedError, type Client } from '../../index.js';
 
 const daemonProgram = fileURLToPath(new URL('../../../daemon/main.js', import.meta.url));
-const watcher = new URL('./leave-with-parent.js', import.meta.url).href;
 const startTimeoutMs = 120_000;
 const stopTimeoutMs = 10_000;
 const keptStderrBytes = 16_384;
@@ -30,15 +29,13 @@ export interface PrivateDaemon {
 export async function startPrivateDaemon(model: string): Promise<PrivateDaemon> {
   const folder = await mkdtemp(join(tmpdir(), 'spiked-'));
   const socketPath = join(folder, 'spiked.sock');
-  // Its own process group: Ctrl-C reaches the command alone, which cancels and then stops the daemon in order.
-  const child = spawn(
-    process.execPath,
-    ['--import', watcher, daemonProgram, '--socket', socketPath, '--model', model],
-    {
-      stdio: ['pipe', 'ignore', 'pipe'],
-      detached: true,
-    },
-  );
+  const args = ['--socket', socketPath, '--model', model, '--log-level', 'error', '--until-stdin-ends'];
+  // Its own process group: Ctrl-C reaches the command alone, which cancels and then stops the daemon in order. The pipe at
+  // its standard input ends it even when the command is killed.
+  const child = spawn(process.execPath, [daemonProgram, ...args], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  });
   const log = keepTail(child);
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { Command } from 'commander';
+import { describeModel, openTokenizer, readFileBytes, type Tokenizer } from '../../native/host/index.js';
+import { SpikedError } from '../protocol/errors.js';
+import { printLine } from './output.js';
+
+export function tokensCommand(): Command {
+  return new Command('tokens')
+    .description('turn text into token ids and back, line by line from standard input')
+    .argument('<file>', 'model file (GGUF) with a tokenizer inside, or a SentencePiece .model')
+    .requiredOption(
+      '--json-lines',
+      'each line is a JSON string (answer: array of ids) or an array of ids (answer: string)',
+    )
+    .addHelpText(
+      'after',
+      `
+Ids come without BOS. Answers keep the order of the lines. A bad line is answered with null, reported on standard
+error with its number, and makes the exit status 1 at the end.`,
+    )
+    .action(tokens);
+}
+
+async function tokens(path: string): Promise<void> {
+  const tokenizer = await openTokenizer(await tokenizerBytes(path));
+  let bad = 0;
+  let number = 0;
+  try {
+    for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+      number++;
+      const answer = await convert(tokenizer, line).catch((error: unknown) => {
+        bad++;
+        process.stderr.write(`spikectl: ${lineError(number, error)}\n`);
+        return null;
+      });
+      await printLine(JSON.stringify(answer));
+    }
+  } finally {
+    await tokenizer.close();
+  }
+  if (bad > 0) process.exitCode = 1;
+}
+
+async function convert(tokenizer: Tokenizer, line: string): Promise<number[] | string> {
+  const value = parse(line);
+  if (typeof value === 'string') return [...(await tokenizer.encode(value))];
+  if (Array.isArray(value) && value.every(isId)) return tokenizer.decode(value);
+  throw new SpikedError(
+    'ERR_INVALID_ARGUMENT',
+    'expected a JSON string or an array of ids, found another value',
+  );
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw new SpikedError('ERR_INVALID_ARGUMENT', `expected JSON, found ${(error as Error).message}`);
+  }
+}
+
+function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function lineError(number: number, error: unknown): string {
+  const { code, message } =
+    error instanceof SpikedError ? error : new SpikedError('ERR_INTERNAL', String(error));
+  return `${code}: line ${number}: ${message.replace(/\s*\n\s*/g, ' ')}`;
+}
+
+/** The SentencePiece model: the file itself, or the one inside a GGUF file. */
+async function tokenizerBytes(path: string): Promise<Uint8Array> {
+  const bytes = await readFile(path);
+  if (bytes.subarray(0, 4).toString('latin1') !== 'GGUF') return bytes;
+  const { tokenizer } = await describeModel(path);
+  if (tokenizer === undefined)
+    throw new SpikedError('ERR_TOKENIZER_MISSING', `${path}: expected a tokenizer inside, found none`);
+  return readFileBytes(path, tokenizer);
+}
