@@ -4,7 +4,7 @@ import { SpikedError } from '../client/protocol/errors.js';
 import { openCheckpoint, type Checkpoint } from './checkpoint.js';
 import { GgufWriter } from './gguf-writer.js';
 import { OutputFile } from './output-file.js';
-import type { Packer } from './packer.js';
+import { enginePacker, type Packer } from './packer.js';
 import { readConfig, type Config, type Form } from './symboliclight/config.js';
 import { checkMask } from './symboliclight/mask.js';
 import { modelMetadata } from './symboliclight/metadata.js';
@@ -24,8 +24,8 @@ export interface WriteOptions {
   /** Replaced only when the new file is complete. */
   out: string;
   weights: Weights;
-  /** The engine's quantiser and packer. */
-  packer: Packer;
+  /** The engine's quantiser and packer by default. */
+  packer?: Packer | undefined;
   /** A SentencePiece `.model` file to carry inside. */
   tokenizer?: string | undefined;
   /** Shown to people; the stem of `out` by default. */
@@ -85,7 +85,7 @@ async function writeModel(
   config: Config,
   tokenizer: Tokenizer | undefined,
   tensors: readonly StoredTensor[],
-  { packer, weights, name, onProgress }: WriteOptions,
+  { packer = enginePacker, weights, name, onProgress }: WriteOptions,
 ): Promise<ExportResult> {
   const metadata = modelMetadata({
     name: name ?? parse(file.path).name,

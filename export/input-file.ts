@@ -67,7 +67,7 @@ export class InputFile {
 }
 
 const maxReadBytes = 1 << 30; // one read(2) moves at most 2 GiB
-const blockBytes = 1 << 18;
+const blockBytes = 1 << 14;
 
 /** The error table's form of a failed file operation. */
 export function fileError(path: string, error: unknown): SpikedError {

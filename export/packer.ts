@@ -1,6 +1,8 @@
-import type { Addon, WeightLayout } from '../native/host/index.js';
+import { pack, type Addon, type WeightLayout } from '../native/host/index.js';
 
 /** Quantising and packing, of which there is one implementation: the engine's. */
-export type Packer = Pick<Addon, 'pack' | 'packedSize'>;
+export type Packer = Pick<Addon, 'pack'>;
+
+export const enginePacker: Packer = { pack };
 
 export type { WeightLayout };

@@ -18,7 +18,7 @@ export class ArchiveEntry {
   constructor(
     private readonly file: InputFile,
     private readonly name: string,
-    private readonly whole: WholeEntry,
+    private readonly shared: SharedMemory,
     private readonly place: EntryPlace,
   ) {}
 
@@ -36,12 +36,12 @@ export class ArchiveEntry {
 
   /** Runs `use` on all bytes of the entry, which are valid only inside it. */
   async withAll(use: (bytes: Uint8Array) => void): Promise<void> {
-    await this.whole.use(this, use);
+    await this.shared.withWhole(this, use);
   }
 
   /** Takes memory for `withAll` ahead, so that reading entries of growing size does not allocate again and again. */
   reserveAll(): void {
-    this.whole.reserve(this.sizeBytes);
+    this.shared.reserve(this.sizeBytes);
   }
 
   get isDeflated(): boolean {
@@ -59,8 +59,16 @@ export class ArchiveEntry {
   private async verifyStored(): Promise<void> {
     if (this.isVerified) return;
     const { dataStart, storedBytes } = this.place;
-    let crc = 0;
-    for await (const block of this.file.blocks(dataStart, dataStart + storedBytes)) crc = crc32(block, crc);
+    const end = dataStart + storedBytes;
+    const crc = await this.shared.withScan(async (scan) => {
+      let crc = 0;
+      for (let position = dataStart; position < end; position += scan.length) {
+        const block = scan.subarray(0, Math.min(scan.length, end - position));
+        await this.file.readInto(block, position);
+        crc = crc32(block, crc);
+      }
+      return crc;
+    });
     this.checkCrc(crc, storedBytes);
     this.isVerified = true;
   }
@@ -99,22 +107,31 @@ export class ArchiveEntry {
   }
 }
 
-const inflateChunkBytes = 1 << 18;
+const inflateChunkBytes = 1 << 14;
+const scanBytes = 1 << 18;
 
-/** Memory for one entry read as a whole, shared by an archive's entries: at any time one of them is held, never two. */
-export class WholeEntry {
+/** Memory that an archive's entries take turns in: one entry read as a whole, and one block to scan. Never two entries. */
+export class SharedMemory {
   private reservedBytes = 0;
   private memory = new Uint8Array(0);
   private held: ArchiveEntry | undefined;
-  private last: Promise<void> = Promise.resolve();
+  private readonly scan = new Uint8Array(scanBytes);
+  private last: Promise<unknown> = Promise.resolve();
 
   reserve(sizeBytes: number): void {
     this.reservedBytes = Math.max(this.reservedBytes, sizeBytes);
   }
 
-  /** Calls are served one after another, since they share the memory. */
-  use(entry: ArchiveEntry, use: (bytes: Uint8Array) => void): Promise<void> {
-    const turn = this.last.then(async () => use(await this.load(entry)));
+  withWhole(entry: ArchiveEntry, use: (bytes: Uint8Array) => void): Promise<void> {
+    return this.inTurn(async () => use(await this.load(entry)));
+  }
+
+  withScan<T>(use: (scan: Uint8Array) => Promise<T>): Promise<T> {
+    return this.inTurn(() => use(this.scan));
+  }
+
+  private inTurn<T>(job: () => Promise<T>): Promise<T> {
+    const turn = this.last.then(job);
     this.last = turn.catch(() => undefined);
     return turn;
   }

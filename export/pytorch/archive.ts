@@ -1,7 +1,7 @@
 import { fromRandomAccessReaderPromise, type Entry, type ZipFile } from 'yauzl';
 import { SpikedError } from '../../client/protocol/errors.js';
 import type { InputFile } from '../input-file.js';
-import { ArchiveEntry, WholeEntry } from './archive-entry.js';
+import { ArchiveEntry, SharedMemory } from './archive-entry.js';
 import { ZipReader } from './zip-reader.js';
 
 const maxEntries = 100_000;
@@ -13,7 +13,7 @@ const maxExpansion = 1032;
 
 /** A zip file's entries by name. */
 export class Archive {
-  private readonly whole = new WholeEntry();
+  private readonly shared = new SharedMemory();
 
   private constructor(
     readonly file: InputFile,
@@ -66,7 +66,7 @@ export class Archive {
     } catch (error) {
       throw this.invalid(name, `expected its data in the file, found ${(error as Error).message}`);
     }
-    return new ArchiveEntry(this.file, name, this.whole, {
+    return new ArchiveEntry(this.file, name, this.shared, {
       dataStart,
       storedBytes: compressedSize,
       sizeBytes: uncompressedSize,

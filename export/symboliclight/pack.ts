@@ -5,7 +5,7 @@ import type { Packer } from '../packer.js';
 import { rowCount, rowLength, type CheckpointTensor } from '../tensor.js';
 import type { StoredTensor } from './stored-tensor.js';
 
-const blockBytes = 4 << 20;
+const blockBytes = 1 << 20;
 const blockRowMultiple = 64; // whole panels, and whole cache lines of a column
 
 export interface RowBlock {
@@ -20,13 +20,14 @@ export interface RowBlock {
  */
 export class TensorPacker {
   private scratch = new Float32Array(0);
+  private columnMemory = new Uint8Array(0);
 
   constructor(
     private readonly path: string,
     private readonly packer: Packer,
   ) {}
 
-  /** The data of `stored` in order; the scale of each block of rows goes to `onScale`. */
+  /** The data of `stored` in order, each part valid until the next; the scale of each block of rows goes to `onScale`. */
   async *parts(stored: StoredTensor, onScale: (scale: Float32Array) => void): AsyncGenerator<Uint8Array> {
     const { tensor, layout } = stored;
     if (layout === 'column_major') {
@@ -42,7 +43,9 @@ export class TensorPacker {
   private async columns(stored: StoredTensor, onScale: (scale: Float32Array) => void): Promise<Uint8Array> {
     const { tensor, data } = stored;
     const cols = rowLength(tensor.shape);
-    const whole = new Uint8Array(tensorSizeBytes(data));
+    const sizeBytes = tensorSizeBytes(data);
+    if (this.columnMemory.length < sizeBytes) this.columnMemory = new Uint8Array(sizeBytes);
+    const whole = this.columnMemory.subarray(0, sizeBytes); // every byte of it is written below
     const columnBytes = whole.length / cols;
     let at = 0; // of this block's rows inside a column
     for await (const block of this.rowBlocks(tensor.source)) {

@@ -4,7 +4,6 @@ import type { SpikedError } from '../../client/protocol/errors.js';
 import { assert, suite } from '../tools/suite.js';
 import { readModelFile } from './helpers/model-file.js';
 import { failureOf } from './helpers/reads.js';
-import { referencePacker } from './helpers/reference-packer.js';
 import { tinyConfig, tinyModel, type TinyModel, type TinyOptions } from './helpers/tiny-model.js';
 import { f32Bytes, scratchFolder, torchBytes } from './helpers/torch-file.js';
 
@@ -16,7 +15,7 @@ const out = folder.path('model.gguf');
 
 function run(model: TinyModel, rest: Partial<ExportOptions> = {}): Promise<unknown> {
   const checkpoint = folder.write('model.pt', torchBytes(model));
-  return exportModel({ checkpoint, out, weights: 'int8', packer: referencePacker, ...rest });
+  return exportModel({ checkpoint, out, weights: 'int8', ...rest });
 }
 
 /** Refused, with nothing left where the output would be. */

@@ -2,7 +2,6 @@ import type { Packer, WeightLayout } from '../../../export/packer.js';
 
 /** docs/model-file.md written out a second time, element by element: what the engine's packer is compared with. */
 export const referencePacker: Packer = {
-  packedSize: (dtype, layout, rows, cols) => place(layout, rows, cols).size * (dtype === 'i8' ? 1 : 4),
   pack(dtype, layout, source, rows, cols) {
     const { size, index, paddedRows } = place(layout, rows, cols, dtype === 'i8' ? 32 : 8);
     const values = dtype === 'i8' ? new Int8Array(size) : new Float32Array(size);
