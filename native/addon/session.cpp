@@ -44,6 +44,18 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   handle_ = std::move(parts->handle);
   shape_ = parts->shape;
   thread_ = std::move(parts->thread);
+  spiked_session_stats stats{};
+  spiked_session_get_stats(handle_.get(), &stats);
+  state_bytes_ = static_cast<int64_t>(stats.state_bytes);
+  Napi::MemoryManagement::AdjustExternalMemory(info.Env(), state_bytes_);
+}
+
+Session::~Session() { free(Env()); }
+
+void Session::free(Napi::Env env) {
+  if (!handle_) return;
+  handle_.reset();
+  Napi::MemoryManagement::AdjustExternalMemory(env, -state_bytes_);
 }
 
 Failure Session::not_ready(const char* method) const {
@@ -64,7 +76,7 @@ void Session::begin_call() {
 
 void Session::end_call() {
   busy_ = false;
-  if (closed_) handle_.reset();
+  if (closed_) free(Env());
   Unref();
 }
 
@@ -133,7 +145,7 @@ Napi::Value Session::cancel(const Napi::CallbackInfo& info) {
 
 Napi::Value Session::close(const Napi::CallbackInfo& info) {
   closed_ = true;
-  if (!busy_) handle_.reset();
+  if (!busy_) free(info.Env());
   return info.Env().Undefined();
 }
 

@@ -20,6 +20,7 @@ class Session : public Napi::ObjectWrap<Session> {
                             std::shared_ptr<EngineThread> thread);
 
   explicit Session(const Napi::CallbackInfo& info);
+  ~Session() override;
 
   spiked_session* handle() const { return handle_.get(); }
   const spiked_model_info& shape() const { return shape_; }
@@ -45,6 +46,8 @@ class Session : public Napi::ObjectWrap<Session> {
   Failure not_ready(const char* method) const;
   Napi::Value post(Napi::Env env, std::unique_ptr<Job> job);
 
+  void free(Napi::Env env);
+
   struct Parts {
     SessionHandle handle;
     spiked_model_info shape;
@@ -54,6 +57,8 @@ class Session : public Napi::ObjectWrap<Session> {
   std::shared_ptr<EngineThread> thread_;
   SessionHandle handle_;
   spiked_model_info shape_{};
+  /// Told to V8, which would otherwise see no reason to collect a session that nobody closed.
+  int64_t state_bytes_ = 0;
   bool busy_ = false;
   bool closed_ = false;
 };

@@ -1,0 +1,166 @@
+/** Every argument of the addon, wrong in every way: one error that names it, what was expected and what was found. */
+import { SpikedError } from '../../client/protocol/errors.js';
+import { addon } from '../../native/host/addon.js';
+import { assert, suite } from '../tools/suite.js';
+import { greedy, modelFile, withSession } from '../session/runs.js';
+import { failureOf } from './helpers/failure.js';
+
+const test = suite('addon arguments');
+const native = addon();
+
+/** Calls a method as its type forbids: with any arguments, on any object. */
+function call(target: object, method: string, args: unknown[] = [], self: object = target): unknown {
+  const found = (target as Record<string, unknown>)[method];
+  if (typeof found !== 'function') throw new Error(`${method}: no such method`);
+  return Reflect.apply(found, self, args) as unknown;
+}
+
+async function refuses(target: object, method: string, args: unknown[], message: RegExp): Promise<void> {
+  const error = await failureOf(() => call(target, method, args));
+  const what = `${method}(${args.map(String).join(', ')}): ${error.message}`;
+  assert.ok(error instanceof SpikedError, what);
+  assert.is(error.code, 'ERR_INVALID_ARGUMENT', what);
+  assert.is(error.name, 'SpikedTypeError', what);
+  assert.match(error.message, message);
+}
+
+test('openEngine', async () => {
+  const cases: [unknown, RegExp][] = [
+    [undefined, /^options: expected an object, found undefined$/],
+    [{}, /^options\.threads: expected an integer from 1 to 256, found undefined$/],
+    [{ threads: 0 }, /found 0$/],
+    [{ threads: 257 }, /found 257$/],
+    [{ threads: 1.5 }, /found 1\.5$/],
+    [{ threads: NaN }, /found NaN$/],
+    [{ threads: '2' }, /found "2"$/],
+    [{ threads: 2n }, /found 2n$/],
+    [{ threads: 1, isa: 7 }, /^options\.isa: expected a string, found 7$/],
+    [{ threads: 1, isa: null }, /^options\.isa: expected a string, found null$/],
+  ];
+  for (const [options, message] of cases) await refuses(native, 'openEngine', [options], message);
+  const throws = {
+    get threads(): number {
+      throw new Error('mine');
+    },
+  };
+  await refuses(native, 'openEngine', [throws], /^options\.threads: .* found one that throws "mine"$/);
+  const unknown = await failureOf(() => native.openEngine({ threads: 1, isa: 'abacus' }));
+  assert.is(unknown.code, 'ERR_ISA_UNSUPPORTED');
+});
+
+test('paths', async () => {
+  const engine = native.openEngine({ threads: 1 });
+  for (const [target, method] of [
+    [engine, 'openModel'],
+    [native, 'describeFile'],
+  ] as const) {
+    await refuses(target, method, [], /^path: expected a string, found undefined$/);
+    await refuses(target, method, [Buffer.from('x')], /^path: expected a string, found a Uint8Array$/);
+    await refuses(target, method, ['a\0b'], /^path: expected a string without NUL, found one at byte 1$/);
+    const missing = await failureOf(() => call(target, method, ['/nowhere/at-all.gguf']));
+    assert.is(missing.code, 'ERR_FILE_NOT_FOUND');
+    assert.match(missing.message, /nowhere/);
+  }
+  engine.close();
+});
+
+test('forward', async () => {
+  await withSession(modelFile({}), async (session) => {
+    const ids = Int32Array.of(1);
+    const cases: [unknown[], RegExp][] = [
+      [[], /^ids: expected an Int32Array, found undefined$/],
+      [[[1, 2], { logits: 'last' }], /^ids: expected an Int32Array, found an Array$/],
+      [[new Uint32Array(1), { logits: 'last' }], /^ids: expected an Int32Array, found a Uint32Array$/],
+      [[ids], /^options: expected an object, found undefined$/],
+      [[ids, {}], /^options\.logits: expected "none", "last" or "all", found undefined$/],
+      [[ids, { logits: 'every' }], /found "every"$/],
+      [[ids, { logits: 'last', trace: 1 }], /^options\.trace: expected an object, found 1$/],
+      [
+        [ids, { logits: 'last', trace: {} }],
+        /^options\.trace\.blockOut: expected a boolean, found undefined$/,
+      ],
+    ];
+    for (const [args, message] of cases) await refuses(session, 'forward', args, message);
+    assert.is(session.stats().position, 0);
+  });
+});
+
+test('sampling', async () => {
+  await withSession(modelFile({}), async (session) => {
+    await session.forward(Int32Array.of(1), { logits: 'last' });
+    const cases: [object, RegExp][] = [
+      [{ temperature: -1 }, /^sampling\.temperature: expected a number from 0 to .*, found -1$/],
+      [{ temperature: NaN }, /^sampling\.temperature: .* found NaN$/],
+      [{ temperature: Infinity }, /^sampling\.temperature: .* found Infinity$/],
+      [{ topK: -1 }, /^sampling\.topK: expected an integer from 0 to 2147483647, found -1$/],
+      [{ topK: 2.5 }, /^sampling\.topK: .* found 2\.5$/],
+      [{ topP: 1.5 }, /^sampling\.topP: expected a number from 0 to 1, found 1\.5$/],
+      [{ repetitionPenalty: 0 }, /^sampling\.repetitionPenalty: .* found 0$/],
+      [{ adaptiveTemperature: 1 }, /^sampling\.adaptiveTemperature: expected a boolean, found 1$/],
+      [{ validVocabSize: 0 }, /^sampling\.validVocabSize: .* found 0$/],
+      [{ bannedIds: [1] }, /^sampling\.bannedIds: expected an Int32Array, found an Array$/],
+    ];
+    for (const [change, message] of cases) {
+      await refuses(session, 'step', [Int32Array.of(1), { ...greedy, ...change }], message);
+      await refuses(session, 'probabilities', [{ ...greedy, ...change }], message);
+    }
+    await refuses(session, 'step', [Int32Array.of(1)], /^sampling: expected an object, found undefined$/);
+    assert.is(session.stats().position, 1);
+  });
+});
+
+test('seed', async () => {
+  await withSession(modelFile({}), async (session) => {
+    for (const seed of [-1n, 2n ** 64n, 1, undefined])
+      await refuses(session, 'seed', [seed], /^seed: expected a bigint from 0 to 2\^64 - 1, found /);
+    session.seed(2n ** 64n - 1n);
+  });
+});
+
+test('pack and packedSize', async () => {
+  const two = Float32Array.of(1, 2);
+  const cases: [unknown[], RegExp][] = [
+    [['f64', 'row_major', two, 1, 2], /^dtype: expected "f32" or "i8", found "f64"$/],
+    [
+      ['i8', 'diagonal', two, 1, 2],
+      /^layout: expected "row_major", "panel_4x32" or "column_major", found "diagonal"$/,
+    ],
+    [['i8', 'row_major', [1, 2], 1, 2], /^source: expected a Float32Array, found an Array$/],
+    [['i8', 'row_major', two, 1, 3], /^source: expected 3 values \(rows x cols\), found 2$/],
+    [['i8', 'row_major', two, 0, 2], /^rows: expected an integer from 1 to 16777216, found 0$/],
+    [['i8', 'row_major', two, 1, 2 ** 40], /^cols: .* found 1099511627776$/],
+  ];
+  for (const [args, message] of cases) await refuses(native, 'pack', args, message);
+  await refuses(native, 'packedSize', ['f32', 'row_major', 1], /^cols: .* found undefined$/);
+  const odd = await failureOf(() => native.pack('i8', 'panel_4x32', Float32Array.of(1, NaN), 1, 2));
+  assert.is(odd.code, 'ERR_CHECKPOINT_TENSOR');
+});
+
+test('selfTest, readBandwidth, setErrorFactory', async () => {
+  await refuses(native, 'selfTest', [1, 1n], /^isa: expected a string, found 1$/);
+  await refuses(native, 'selfTest', ['scalar', 1], /^seed: expected a bigint/);
+  await refuses(native, 'readBandwidth', [0, 1024, 1], /^threads: .* found 0$/);
+  await refuses(native, 'readBandwidth', [1, -1, 1], /^sizeBytes: .* found -1$/);
+  await refuses(native, 'readBandwidth', [1, 1024, 0], /^rounds: .* found 0$/);
+  await refuses(native, 'setErrorFactory', [{}], /^make: expected a function, found an object$/);
+});
+
+test('peerCredentials wants the descriptor of a connected Unix socket', async () => {
+  await refuses(native, 'peerCredentials', [-1], /^fd: expected an integer from 0 to 2147483647, found -1$/);
+  await refuses(native, 'peerCredentials', [987_654], /^fd 987654: expected a connected Unix socket, found /);
+});
+
+test('objects are made by their parents only, and methods want their own object', async () => {
+  await withSession(modelFile({}), async (session) => {
+    const engine = native.openEngine({ threads: 1 });
+    for (const made of [session, engine]) {
+      const found = made.constructor as unknown as new () => unknown;
+      assert.match((await failureOf(() => new found())).message, /expected to be made by open/);
+    }
+    assert.instance(await failureOf(() => call(session, 'stats', [], engine)), TypeError);
+    assert.instance(await failureOf(() => call(engine, 'close', [], {})), TypeError);
+    engine.close();
+  });
+});
+
+test.run();

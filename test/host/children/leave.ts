@@ -1,0 +1,22 @@
+/** Leaves the process in the way it is told, with an engine, a model and a session open. */
+import { addon } from '../../../native/host/addon.js';
+
+const [path = '', how = ''] = process.argv.slice(2);
+const engine = addon().openEngine({ threads: 2 });
+const model = await engine.openModel(path);
+const session = model.openSession();
+const ids = Int32Array.from({ length: 5000 }, (_, i) => (i * 37 + 11) % 96);
+if (how === 'idle') {
+  await session.forward(ids.subarray(0, 3), { logits: 'last' });
+  process.stdout.write('done\n'); // nothing is under way: the process ends by itself
+} else if (how === 'awaited') {
+  void session.forward(ids.subarray(0, 300), { logits: 'none' }).then(() => process.stdout.write('done\n'));
+} else {
+  void session.forward(ids, { logits: 'none' });
+  void model.openSession().forward(ids, { logits: 'none' });
+  void addon().readBandwidth(1, 1 << 22, 3);
+  setTimeout(() => {
+    process.stdout.write('done\n');
+    process.exit(0); // in the middle of work, with more waiting
+  }, 30);
+}
