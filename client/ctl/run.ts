@@ -111,14 +111,19 @@ async function stream(generation: Generation, json: boolean): Promise<GenerateRe
   return result;
 }
 
-export function summarise(result: GenerateResult): string {
+/** Decode speed. The first token comes out of the prefill, so the decode time covers the others; 0 when there are none. */
+export function tokensPerSecond(result: GenerateResult): number {
   const seconds = result.timings.decode_ns / 1e9;
-  // The first token comes out of the prefill, so the decode time covers the others.
-  const rate = seconds > 0 ? ` at ${((result.generated_tokens - 1) / seconds).toFixed(1)} tokens/s` : '';
+  return seconds > 0 && result.generated_tokens > 1 ? (result.generated_tokens - 1) / seconds : 0;
+}
+
+function summarise(result: GenerateResult): string {
   const share = (x: number) => `${(100 * x).toFixed(1)} %`;
   const stop = result.stop === undefined ? result.stop_reason : `stop ${JSON.stringify(result.stop)}`;
-  return (
-    `${result.generated_tokens} tokens${rate}, prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms, ` +
-    `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}; ended by ${stop}, seed ${result.seed}`
-  );
+  return [
+    `${result.generated_tokens} tokens at ${tokensPerSecond(result).toFixed(1)} tokens/s`,
+    `prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms`,
+    `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}`,
+    `ended by ${stop}, seed ${result.seed}`,
+  ].join('; ');
 }
