@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { foreignSymbols, isaObjects } from '../layers/isa-symbols.js';
 import { runProgram } from '../tools/native-build.js';
 import { assert, root, suite } from '../tools/suite.js';
-import { tinyModel, tinyWeights } from '../tools/tiny-model.js';
+import { tinyModelFile, tinyWeights } from '../tools/tiny-model.js';
 import { buildArm64, buildFolder, cpus, launcher, noEmulation } from './arm64.js';
 
 const test = suite('arm64 native');
@@ -35,7 +35,7 @@ for (const cpu of cpus) {
 
   test.needs(noEmulation, `the engine holds its contract on ${cpu}`, async () => {
     for (const weights of tinyWeights) {
-      const args = [await tinyModel(weights)];
+      const args = [tinyModelFile(weights)];
       const result = await runProgram(buildFolder, 'spiked_engine_smoke', args, { launcher: launcher(cpu) });
       assert.is(result.failed, 0, result.output);
     }

@@ -28,7 +28,7 @@ std::vector<int32_t> drawn(Checks& checks, const Opened& on, uint64_t seed, size
     if (got != SPIKED_OK) break;
     ids.push_back(id);
     checks.status(
-        spiked_session_forward(on.session.get(), &id, 1, SPIKED_LOGITS_NONE, nullptr, nullptr, &error),
+        spiked_session_forward(on.session.get(), &id, 1, SPIKED_LOGITS_LAST, nullptr, nullptr, &error),
         SPIKED_OK, "session_forward of a drawn id", error);
   }
   return ids;

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { mustFail, programPath } from '../native-build.js';
 import { run } from '../process.js';
 import { add, byExit, skip, type Stage, type StageResult } from '../report.js';
-import { tinyModel, tinyWeights } from '../tiny-model.js';
+import { tinyModelFile, tinyWeights } from '../tiny-model.js';
 import { addressBuild, buildAddress } from './sanitizers.js';
 
 const seed = 1;
@@ -53,7 +53,7 @@ export const fuzz: Stage = {
     try {
       const files: string[] = [];
       for (const weights of tinyWeights) {
-        const model = await tinyModel(weights);
+        const model = tinyModelFile(weights);
         files.push(join(corpus, basename(model)));
         copyFileSync(model, join(corpus, basename(model)));
       }

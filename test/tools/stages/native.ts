@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { buildPrograms, programPath, runProgram } from '../native-build.js';
 import { add, type Stage } from '../report.js';
-import { tinyModel, tinyWeights } from '../tiny-model.js';
+import { tinyModelFile, tinyWeights } from '../tiny-model.js';
 import type { StageResult } from '../report.js';
 
 /** The programs of test/native over the tiny models. */
@@ -10,7 +10,7 @@ export async function nativePrograms(folder: string, env: Record<string, string>
   if (existsSync(programPath(folder, 'spiked_native_test')))
     results.push(await runProgram(folder, 'spiked_native_test', [], { env }));
   for (const weights of tinyWeights)
-    results.push(await runProgram(folder, 'spiked_engine_smoke', [await tinyModel(weights)], { env }));
+    results.push(await runProgram(folder, 'spiked_engine_smoke', [tinyModelFile(weights)], { env }));
   return add(...results);
 }
 
