@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportModel } from '../../../export/export.js';
-import { pack, packedSize } from '../../../native/host/index.js';
 import { root, tempDir } from '../../tools/suite.js';
 import { sentencePieceModel } from './sentencepiece.js';
 
@@ -33,7 +32,6 @@ export async function goldenModel(golden: string, choice: ModelChoice = {}): Pro
     checkpoint,
     out,
     weights: choice.weights ?? 'f32',
-    packer: { pack, packedSize },
     tokenizer,
   });
   return out;
