@@ -50,6 +50,7 @@ export class TokenizerThread {
   private launch(): Promise<unknown> {
     const worker = new Worker(new URL('./tokenizer-worker.js', import.meta.url), {
       workerData: { model: this.model },
+      execArgv: [], // flags of the main program can be wrong for a worker
     });
     this.worker = worker;
     worker.on('message', (reply: TokenizerReply) => {
