@@ -56,9 +56,7 @@ Engine::Engine(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine>(info) 
   n_threads_ = spiked_engine_threads(handle_.get());
 }
 
-Napi::Value Engine::isa(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), isa_);
-}
+Napi::Value Engine::isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), isa_); }
 
 Napi::Value Engine::threads(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), n_threads_);

@@ -17,9 +17,7 @@ std::shared_ptr<EngineThread> EngineThread::start(std::shared_ptr<Outbox> outbox
   return self;
 }
 
-EngineThread::~EngineThread() {
-  stop();
-}
+EngineThread::~EngineThread() { stop(); }
 
 Napi::Value EngineThread::post(Napi::Env env, std::unique_ptr<Job> job) {
   Napi::Promise promise = job->promise();

@@ -18,12 +18,8 @@ struct Failure {
   explicit operator bool() const { return code != SPIKED_OK; }
 };
 
-inline Failure failure_of(const spiked_error& error) {
-  return {error.code, error.message};
-}
-inline Failure invalid(std::string message) {
-  return {SPIKED_ERR_INVALID_ARGUMENT, std::move(message)};
-}
+inline Failure failure_of(const spiked_error& error) { return {error.code, error.message}; }
+inline Failure invalid(std::string message) { return {SPIKED_ERR_INVALID_ARGUMENT, std::move(message)}; }
 
 /// The JS error that the factory given to setErrorFactory makes of it. JS thread only, as all below.
 Napi::Error make_error(Napi::Env env, const Failure& failure);

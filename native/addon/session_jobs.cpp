@@ -103,8 +103,6 @@ void ScoreJob::run() {
   }
 }
 
-Napi::Value ScoreJob::value(Napi::Env env) {
-  return logprobs_.take(env);
-}
+Napi::Value ScoreJob::value(Napi::Env env) { return logprobs_.take(env); }
 
 }  // namespace spiked::addon

@@ -22,8 +22,8 @@ function includeFaults(base: string, file: string, text: string): string[] {
         faults.push(`${file}: <${path}> may not be included in an ISA folder`);
       continue;
     }
-    // Includes are written from native/; a file beside the including one is the only other form.
-    const target = [`native/${path}`, normalize(join(dirname(file), path))].find((t) =>
+    // Includes are written from native/, tests' own from test/native/; a file beside the including one is the only other form.
+    const target = [`native/${path}`, `test/native/${path}`, normalize(join(dirname(file), path))].find((t) =>
       existsSync(join(base, t)),
     );
     if (target === undefined) faults.push(`${file}: "${path}" is no file of the project`);
