@@ -60,7 +60,7 @@ function tryCompiler(command: readonly string[]): Compiler | Lacking {
   const clang = Number(macro('__clang_major__'));
   const gcc = Number(macro('__GNUC__'));
   const fits = clang > 0 ? clang >= 14 : gcc >= 12;
-  const found = `${clang > 0 ? `clang ${String(clang)}` : `gcc ${String(gcc)}`} for ${macro('__VERSION__')}`;
+  const found = `${clang > 0 ? `clang ${String(clang)}` : `gcc ${String(gcc)}`} (${macro('__VERSION__').replaceAll('"', '')})`;
   return fits
     ? { command, identity: `${name}: ${found}` }
     : new Lacking(`${name}: ${expected}, found ${found}`, aptPackage);

@@ -14,12 +14,7 @@ const always: Record<string, string | undefined> = { node: undefined, git: undef
 function programs(scripts: Record<string, string | undefined>): string {
   const folder = join(scratch, String(folders++));
   mkdirSync(folder);
-  for (const [name, script] of Object.entries({
-    node: undefined,
-    git: undefined,
-    sh: undefined,
-    ...scripts,
-  })) {
+  for (const [name, script] of Object.entries({ ...always, ...scripts })) {
     const path = join(folder, name);
     const real = which(name);
     if (script !== undefined) {
@@ -65,7 +60,7 @@ test('an old compiler', async () => {
   const line = await refused({ ...good, 'g++': macros });
   assert.match(
     line,
-    /g\+\+: expected .*, found gcc 10 \("10\.2\.1 20210110"\)\. On Debian: apt-get install g\+\+$/m,
+    /g\+\+: expected .*, found gcc 10 \(10\.2\.1 20210110\)\. On Debian: apt-get install g\+\+$/m,
   );
 });
 
