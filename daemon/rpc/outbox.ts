@@ -10,30 +10,32 @@ export interface OutboxOptions {
   onTooSlow: () => void;
 }
 
-/** Writes one message a write and knows whether the peer keeps up with reading. */
+/**
+ * Writes one message a write and knows whether the peer keeps up with reading.
+ *
+ * Node's own 'drain' would not do: it comes only after its high-water mark, which may lie above ours.
+ */
 export class Outbox {
+  private behind = false;
   private timer: NodeJS.Timeout | undefined;
   private unreadAtTimer = 0;
 
   constructor(
     private readonly socket: net.Socket,
     private readonly options: OutboxOptions,
-  ) {
-    socket.on('drain', () => {
-      this.stop();
-      this.options.onRelieved();
-    });
-  }
+  ) {}
 
-  /** More is unread than may be: nothing that can wait should be added. */
+  /** Too much is unread: nothing that can wait should be added. Ends when half of what is allowed is left. */
   get congested(): boolean {
-    return this.socket.writableLength > this.options.maxUnreadBytes;
+    return this.behind;
   }
 
   send(message: readonly unknown[]): void {
     if (!this.socket.writable) return;
-    this.socket.write(encodeMessage(message));
-    if (this.congested && !this.timer) this.watch();
+    this.socket.write(encodeMessage(message), this.taken);
+    if (this.behind || this.socket.writableLength <= this.options.maxUnreadBytes) return;
+    this.behind = true;
+    this.watch();
   }
 
   stop(): void {
@@ -41,10 +43,16 @@ export class Outbox {
     this.timer = undefined;
   }
 
+  private readonly taken = (): void => {
+    if (!this.behind || this.socket.writableLength > this.options.maxUnreadBytes / 2) return;
+    this.behind = false;
+    this.stop();
+    this.options.onRelieved();
+  };
+
   private watch(): void {
     this.unreadAtTimer = this.socket.writableLength;
     this.timer = setTimeout(() => {
-      this.timer = undefined;
       if (this.socket.writableLength < this.unreadAtTimer) this.watch();
       else this.options.onTooSlow();
     }, this.options.slowReaderMs);

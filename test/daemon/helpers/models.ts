@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportModel } from '../../../export/export.js';
+import { enginePacker } from '../../../export/packer.js';
 import { root, tempDir } from '../../tools/suite.js';
 import { sentencePieceModel } from './sentencepiece.js';
 
@@ -32,6 +33,7 @@ export async function goldenModel(golden: string, choice: ModelChoice = {}): Pro
     checkpoint,
     out,
     weights: choice.weights ?? 'f32',
+    packer: enginePacker,
     tokenizer,
   });
   return out;
