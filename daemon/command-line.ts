@@ -21,7 +21,6 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       '--model <file|folder>',
       'GGUF file, or a folder of them; repeatable, the first is the default',
       append,
-      [],
     )
     .option('--threads <n>', 'threads of the engine (default: all cores)', integer)
     .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
@@ -80,7 +79,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
   };
 }
 
-function append(value: string, all: string[]): string[] {
+function append(value: string, all: string[] = []): string[] {
   return [...all, value];
 }
 
