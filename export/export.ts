@@ -138,8 +138,11 @@ async function fittingTokenizer(
 async function requireNewFile(out: string, inputs: (string | undefined)[]): Promise<void> {
   const found = await stat(out).catch(() => undefined);
   if (found === undefined) return;
-  if (found.isDirectory())
-    throw new SpikedError('ERR_FILE_IO', `${out}: expected a file's name, found a directory`);
+  if (!found.isFile())
+    throw new SpikedError(
+      'ERR_FILE_IO',
+      `${out}: expected the name of a regular file, found ${found.isDirectory() ? 'a directory' : 'a device, pipe or socket'}`,
+    );
   for (const input of inputs) {
     const other = input === undefined ? undefined : await stat(input).catch(() => undefined);
     if (other?.ino === found.ino && other.dev === found.dev)

@@ -50,6 +50,18 @@ test('every row is behind the checksum, a single one too', async () => {
   });
 });
 
+test('entries with zip64 sizes and offsets are read; sizes beyond exact numbers are refused', async () => {
+  for (const deflate of [false, true])
+    await readEverything(folder.write('x.pt', bytesOf({ options: { zip64: true, deflate } })));
+  for (const sizeBytes of [2 ** 53, 2 ** 62]) {
+    const error = await failureFor(
+      bytesOf({ options: { zip64: true, deflate: true, claim: { sizeBytes } } }),
+    );
+    assert.is(error.code, 'ERR_CHECKPOINT_INVALID');
+    assert.match(error.message, /found a claim of/);
+  }
+});
+
 const lies: [name: string, options: EntryOptions, found: RegExp][] = [
   ['a wrong checksum', { claim: { crc: 1 } }, /expected CRC-32 00000001/],
   [

@@ -1,7 +1,7 @@
 import { assert, suite } from '../tools/suite.js';
 import { openCheckpoint } from '../../export/checkpoint.js';
-import { failureOf, readEverything, withCheckpoint } from './helpers/reads.js';
-import { dict, proto, scalar, stop, str, tensor, type TensorSpec } from './helpers/pickle.js';
+import { failureOf, named, readAll, readEverything, withCheckpoint } from './helpers/reads.js';
+import { dict, global, proto, scalar, stop, str, tensor, tuple, type TensorSpec } from './helpers/pickle.js';
 import { f32Bytes, scratchFolder, torchBytes, type TorchFileSpec } from './helpers/torch-file.js';
 
 const folder = scratchFolder();
@@ -72,6 +72,22 @@ test('a value that is no tensor is refused inside the model and ignored at top l
   const error = await failureOf(() => readEverything(file([], { pickle: pickle(true) })));
   assert.match(error.message, /"model": expected tensors by name, found the number 5 as the string "step"/);
   await readEverything(file([], { pickle: pickle(false) }));
+});
+
+test('a parameter counts as its tensor', async () => {
+  const parameter = Buffer.concat([
+    global('torch._utils', '_rebuild_parameter'),
+    tuple(tensor(spec), scalar(true), dict()),
+    Buffer.from('R'),
+  ]);
+  const pickle = Buffer.concat([
+    proto,
+    dict([str('config'), dict()], [str('model'), dict([str('w'), parameter])]),
+    stop,
+  ]);
+  await withCheckpoint(file([], { pickle }), async ({ tensors }) => {
+    assert.equal(Array.from(await readAll(named(tensors, 'w'))), [1, 2]);
+  });
 });
 
 test('a checkpoint without tensors or without a dict is refused', async () => {

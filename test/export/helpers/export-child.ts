@@ -1,9 +1,10 @@
 /**
  * An export in a process of its own, for tests that measure or kill it.
  *
- *     node export-child.js CHECKPOINT OUT WEIGHTS
+ *     node export-child.js CHECKPOINT OUT WEIGHTS [PAUSE_MS]
  *
- * Prints `baseline KIB`, `tensor NAME` as each is written, and `peak KIB` at the end.
+ * Prints `baseline KIB`, `tensor NAME` as each is written (then pauses, so that there is time to kill it), and
+ * `peak KIB` at the end.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { exportModel } from '../../../export/export.js';
@@ -18,12 +19,15 @@ function statusKib(field: 'VmRSS' | 'VmHWM'): number {
 
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 
-const [checkpoint = '', out = '', weights = ''] = process.argv.slice(2);
+const [checkpoint = '', out = '', weights = '', pauseMs = '0'] = process.argv.slice(2);
 say(`baseline ${statusKib('VmRSS')}`);
 await exportModel({
   checkpoint,
   out,
   weights: weights as Weights,
-  onProgress: ({ tensor }) => say(`tensor ${tensor}`),
+  onProgress: ({ tensor }) => {
+    say(`tensor ${tensor}`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(pauseMs));
+  },
 });
 say(`peak ${statusKib('VmHWM')}`);

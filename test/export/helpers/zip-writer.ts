@@ -5,6 +5,8 @@ export type Sink = (bytes: Buffer) => void;
 
 export interface EntryOptions {
   deflate?: boolean;
+  /** Sizes and offset in the entry's zip64 field, as archives beyond 4 GiB have them. */
+  zip64?: boolean;
   /** Overrides in the central directory, to write archives that lie. */
   claim?: { crc?: number; sizeBytes?: number; flags?: number; method?: number };
 }
@@ -17,7 +19,11 @@ export class ZipWriter {
   constructor(private readonly sink: Sink) {}
 
   /** `chunks` are consumed one at a time, so that an entry may be larger than memory; a deflated one is held whole. */
-  add(name: string, chunks: Iterable<Buffer>, { deflate = false, claim = {} }: EntryOptions = {}): void {
+  add(
+    name: string,
+    chunks: Iterable<Buffer>,
+    { deflate = false, zip64 = false, claim = {} }: EntryOptions = {},
+  ): void {
     const headerAt = this.position;
     const nameBytes = Buffer.from(name, 'utf8');
     const padding = (64 - ((this.position + 30 + nameBytes.length + 4) % 64)) % 64;
@@ -57,13 +63,23 @@ export class ZipWriter {
     record.writeUInt32LE(claim.sizeBytes ?? sizeBytes, 24);
     record.writeUInt16LE(nameBytes.length, 28);
     record.writeUInt32LE(headerAt, 42);
-    this.central.push(record, nameBytes);
+    const wide = Buffer.alloc(zip64 ? 28 : 0);
+    if (zip64) {
+      for (const at of [20, 24, 42]) record.writeUInt32LE(0xffffffff, at);
+      record.writeUInt16LE(wide.length, 30);
+      wide.writeUInt16LE(1);
+      wide.writeUInt16LE(24, 2);
+      [claim.sizeBytes ?? sizeBytes, storedBytes, headerAt].forEach((value, i) =>
+        wide.writeBigUInt64LE(BigInt(value), 4 + 8 * i),
+      );
+    }
+    this.central.push(Buffer.concat([record, nameBytes, wide]));
   }
 
   finish(): void {
     const directoryAt = this.position;
     const directory = Buffer.concat(this.central);
-    const count = this.central.length / 2;
+    const count = this.central.length;
     this.write(directory);
     const endAt = this.position;
     const zip64End = Buffer.alloc(56);
