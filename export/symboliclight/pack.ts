@@ -20,6 +20,7 @@ export interface RowBlock {
  */
 export class TensorPacker {
   private scratch = new Float32Array(0);
+  private packedMemory = new Uint8Array(0);
   private columnMemory = new Uint8Array(0);
 
   constructor(
@@ -60,10 +61,14 @@ export class TensorPacker {
 
   private pack(
     { tensor, data, layout }: StoredTensor,
-    block: RowBlock,
+    { values, rows }: RowBlock,
     onScale: (scale: Float32Array) => void,
   ): Packed {
-    const packed = this.packer.pack(data.type, layout, block.values, block.rows, rowLength(tensor.shape));
+    const cols = rowLength(tensor.shape);
+    const sizeBytes = this.packer.packedSize(data.type, layout, rows, cols);
+    if (this.packedMemory.length < sizeBytes) this.packedMemory = new Uint8Array(sizeBytes);
+    const into = this.packedMemory.subarray(0, sizeBytes);
+    const packed = this.packer.pack(data.type, layout, values, rows, cols, into);
     if (packed.scale !== null) onScale(packed.scale);
     return packed;
   }

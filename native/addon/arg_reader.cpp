@@ -69,6 +69,20 @@ Napi::Float32Array ArgReader::floats(const Napi::Value& value, const std::string
   return {};
 }
 
+Napi::Uint8Array ArgReader::bytes(const Napi::Value& value, const std::string& name, size_t size_bytes) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+    fail(name, "a Uint8Array", describe(value));
+    return {};
+  }
+  const Napi::Uint8Array bytes = value.As<Napi::Uint8Array>();
+  if (bytes.ByteLength() != size_bytes || bytes.ByteOffset() % sizeof(float) != 0) {
+    fail(name, std::to_string(size_bytes) + " bytes at a multiple of 4",
+         std::to_string(bytes.ByteLength()) + " at " + std::to_string(bytes.ByteOffset()));
+    return {};
+  }
+  return bytes;
+}
+
 Napi::Function ArgReader::function(const Napi::Value& value, const std::string& name) {
   if (value.IsFunction()) return value.As<Napi::Function>();
   fail(name, "a function", describe(value));

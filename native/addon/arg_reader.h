@@ -26,6 +26,8 @@ class ArgReader {
   uint64_t u64(const Napi::Value& value, const std::string& name);
   std::vector<int32_t> ids(const Napi::Value& value, const std::string& name);
   Napi::Float32Array floats(const Napi::Value& value, const std::string& name);
+  /// A Uint8Array of `size_bytes` that begins at a multiple of 4, so that it may hold f32.
+  Napi::Uint8Array bytes(const Napi::Value& value, const std::string& name, size_t size_bytes);
   Napi::Function function(const Napi::Value& value, const std::string& name);
   Napi::Object object(const Napi::Value& value, const std::string& name);
   /// object[key]; `name` is how messages call it.

@@ -76,7 +76,10 @@ Napi::Value pack(const Napi::CallbackInfo& info) {
 
   size_t n_scales = 0;
   const size_t size_bytes = spiked_packed_size(shape.dtype, shape.layout, shape.rows, shape.cols, &n_scales);
-  Napi::Uint8Array data = Napi::Uint8Array::New(env, size_bytes);
+  const bool is_fresh = info[5].IsUndefined();
+  Napi::Uint8Array data =
+      is_fresh ? Napi::Uint8Array::New(env, size_bytes) : args.bytes(info[5], "into", size_bytes);
+  if (args.failed()) return raise(env, args.failure());
   Napi::Float32Array scale;
   if (n_scales > 0) scale = Napi::Float32Array::New(env, n_scales);
   if (env.IsExceptionPending()) return {};

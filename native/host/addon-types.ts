@@ -171,8 +171,18 @@ export interface Addon {
   /** JSON text of spiked_file_describe. */
   describeFile(path: string): Promise<string>;
   packedSize(dtype: WeightDtype, layout: WeightLayout, rows: number, cols: number): number;
-  /** Synchronous: quantises and packs a row-major block (capi/spiked.h, spiked_pack). */
-  pack(dtype: WeightDtype, layout: WeightLayout, source: Float32Array, rows: number, cols: number): Packed;
+  /**
+   * Synchronous: quantises and packs a row-major block (capi/spiked.h, spiked_pack). `into`, of packedSize bytes at a
+   * multiple of 4, becomes the result's data instead of fresh memory.
+   */
+  pack(
+    dtype: WeightDtype,
+    layout: WeightLayout,
+    source: Float32Array,
+    rows: number,
+    cols: number,
+    into?: Uint8Array,
+  ): Packed;
   selfTest(isa: string, seed: bigint): Promise<SelfTestLine[]>;
   /** GB/s (1e9 bytes), median of rounds. */
   readBandwidth(threads: number, sizeBytes: number, rounds: number): Promise<number>;

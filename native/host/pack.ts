@@ -6,6 +6,7 @@ import type { Packed, WeightDtype, WeightLayout } from './addon-types.js';
  *
  * A `panel_4x32` matrix may go through in blocks whose row counts are multiples of 4 (the last one excepted).
  *
+ * @param into  of packedSize bytes, at a multiple of 4: becomes the result's data instead of fresh memory
  * @throws SpikedError ERR_CHECKPOINT_TENSOR when a value is not finite
  */
 export function pack(
@@ -14,8 +15,9 @@ export function pack(
   source: Float32Array,
   rows: number,
   cols: number,
+  into?: Uint8Array,
 ): Packed {
-  return addon().pack(dtype, layout, source, rows, cols);
+  return addon().pack(dtype, layout, source, rows, cols, into);
 }
 
 /** Bytes that pack gives for rows x cols, without the scale. */

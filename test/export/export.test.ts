@@ -102,8 +102,8 @@ test('metadata says what the configuration said', async () => {
 test('a scale indexed by the wrong dimension of a matrix that is not square is caught', async () => {
   const transposed: Packer = {
     ...referencePacker,
-    pack(dtype, layout, source, rows, cols) {
-      const packed = referencePacker.pack(dtype, layout, source, rows, cols);
+    pack(dtype, layout, source, rows, cols, into) {
+      const packed = referencePacker.pack(dtype, layout, source, rows, cols, into);
       if (packed.scale === null) return packed;
       const columns = Float32Array.from({ length: rows }, (_, r) => {
         const column = Float32Array.from({ length: rows }, (_row, i) => source[i * cols + (r % cols)] ?? 0);
@@ -134,9 +134,9 @@ test('a matrix read in many blocks is the same file as one packed whole', async 
   const shapes: [number, number][] = [];
   const recording: Packer = {
     ...referencePacker,
-    pack(dtype, layout, source, rows, cols) {
+    pack(dtype, layout, source, rows, cols, into) {
       shapes.push([rows, cols]);
-      return referencePacker.pack(dtype, layout, source, rows, cols);
+      return referencePacker.pack(dtype, layout, source, rows, cols, into);
     },
   };
   const [checkpoint, file] = await exported({ config }, { weights: 'int8', packer: recording });

@@ -33,7 +33,7 @@ async function reference(path: string, wanted: (name: string) => boolean): Promi
 
 for (const name of goldenCases)
   test.needs(
-    missingGolden,
+    missingGolden(name, 'model.pt', 'expected.safetensors'),
     `${name}: the engine computes the reference's logits from the exported file`,
     async () => {
       await exportModel({ checkpoint: goldenFile(name, 'model.pt'), out, weights: 'f32' });
@@ -63,25 +63,29 @@ for (const name of goldenCases)
   );
 
 for (const name of ['a_base08b', 'e_base194m'])
-  test.needs(missingGolden, `${name}: int8 weights and scales are the reference's, to the bit`, async () => {
-    await exportModel({ checkpoint: goldenFile(name, 'model.safetensors'), out, weights: 'int8' });
-    const file = await readModelFile(out);
-    const expected = await reference(goldenFile(name, 'int8_weights.safetensors'), () => true);
-    const matrices = [...expected.keys()]
-      .filter((key) => key.endsWith('.q'))
-      .map((key) => basename(key, '.q'));
-    assert.is(matrices.length, [...file.tensors.values()].filter(({ type }) => type === 'i8').length);
-    for (const matrix of matrices) {
-      const { values, scale } = unpack(file, file.tensors.has(matrix) ? matrix : `${matrix}.weight`);
-      assert.equal(scale, new Float32Array(expected.get(`${matrix}.scale`) ?? new ArrayBuffer(0)), matrix);
-      const q = new Int8Array(expected.get(`${matrix}.q`) ?? new ArrayBuffer(0));
-      assert.is(
-        values.findIndex((value, i) => value !== q[i]),
-        -1,
-        matrix,
-      );
-      assert.is(values.length, q.length);
-    }
-  });
+  test.needs(
+    missingGolden(name, 'model.safetensors', 'int8_weights.safetensors'),
+    `${name}: int8 weights and scales are the reference's, to the bit`,
+    async () => {
+      await exportModel({ checkpoint: goldenFile(name, 'model.safetensors'), out, weights: 'int8' });
+      const file = await readModelFile(out);
+      const expected = await reference(goldenFile(name, 'int8_weights.safetensors'), () => true);
+      const matrices = [...expected.keys()]
+        .filter((key) => key.endsWith('.q'))
+        .map((key) => basename(key, '.q'));
+      assert.is(matrices.length, [...file.tensors.values()].filter(({ type }) => type === 'i8').length);
+      for (const matrix of matrices) {
+        const { values, scale } = unpack(file, file.tensors.has(matrix) ? matrix : `${matrix}.weight`);
+        assert.equal(scale, new Float32Array(expected.get(`${matrix}.scale`) ?? new ArrayBuffer(0)), matrix);
+        const q = new Int8Array(expected.get(`${matrix}.q`) ?? new ArrayBuffer(0));
+        assert.is(
+          values.findIndex((value, i) => value !== q[i]),
+          -1,
+          matrix,
+        );
+        assert.is(values.length, q.length);
+      }
+    },
+  );
 
 test.run();

@@ -120,12 +120,16 @@ test('an integer tensor is refused by name when read', async () => {
   assert.match(error.message, /tensor "steps": .*found i64/);
 });
 
-test.needs(missingGolden, 'a real file cut at many lengths is refused', async () => {
-  const whole = readFileSync(goldenFile('c_no_sparse_attn', 'model.safetensors'));
-  for (let i = 0; i < 60; i++) {
-    const error = await failureFor(whole.subarray(0, Math.floor((whole.length * i) / 60)));
-    assert.is(error.code, 'ERR_CHECKPOINT_INVALID', error.message);
-  }
-});
+test.needs(
+  missingGolden('c_no_sparse_attn', 'model.safetensors'),
+  'a real file cut at many lengths is refused',
+  async () => {
+    const whole = readFileSync(goldenFile('c_no_sparse_attn', 'model.safetensors'));
+    for (let i = 0; i < 60; i++) {
+      const error = await failureFor(whole.subarray(0, Math.floor((whole.length * i) / 60)));
+      assert.is(error.code, 'ERR_CHECKPOINT_INVALID', error.message);
+    }
+  },
+);
 
 test.run();

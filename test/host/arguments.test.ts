@@ -131,6 +131,14 @@ test('pack and packedSize', async () => {
     [['i8', 'row_major', two, 1, 2 ** 40], /^cols: .* found 1099511627776$/],
   ];
   for (const [args, message] of cases) await refuses(native, 'pack', args, message);
+  const packs = ['f32', 'row_major', two, 1, 2];
+  await refuses(native, 'pack', [...packs, two], /^into: expected a Uint8Array, found a Float32Array$/);
+  await refuses(native, 'pack', [...packs, new Uint8Array(9)], /^into: expected 8 bytes .*, found 9 at 0$/);
+  await refuses(native, 'pack', [...packs, new Uint8Array(10).subarray(2)], /^into: .*, found 8 at 2$/);
+  const into = new Uint8Array(12).subarray(4);
+  const { data } = native.pack('f32', 'row_major', two, 1, 2, into);
+  assert.is(data, into);
+  assert.equal(new Float32Array(into.buffer.slice(4)), two);
   await refuses(native, 'packedSize', ['f32', 'row_major', 1], /^cols: .* found undefined$/);
   const odd = await failureOf(() => native.pack('i8', 'panel_4x32', Float32Array.of(1, NaN), 1, 2));
   assert.is(odd.code, 'ERR_CHECKPOINT_TENSOR');

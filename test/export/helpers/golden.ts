@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { sharedDir } from '../../tools/suite.js';
+import { root, sharedDir } from '../../tools/suite.js';
 
 export const goldenCases = [
   'a_base08b',
@@ -12,11 +12,16 @@ export const goldenCases = [
   'g_bf16_stored',
 ] as const;
 
-const golden = join(sharedDir() ?? 'shared', 'golden');
-
-/** What a test on reference data lacks; undefined when it is there. */
-export const missingGolden = existsSync(golden) ? undefined : 'no shared/golden beside the checkout';
-
+/** A reference file: the checkout has the most needed ones, a `shared/` folder beside it has all. */
 export function goldenFile(name: string, file: string): string {
-  return join(golden, name, file);
+  const own = join(root, 'test/golden', name, file);
+  return existsSync(own) ? own : join(sharedDir() ?? 'shared', 'golden', name, file);
+}
+
+/** What a test on these files of a case lacks; undefined when they are there. */
+export function missingGolden(name: string, ...files: string[]): string | undefined {
+  const missing = files.find((file) => !existsSync(goldenFile(name, file)));
+  return missing === undefined
+    ? undefined
+    : `no golden/${name}/${missing} in the checkout or in shared/ beside it`;
 }

@@ -2,7 +2,8 @@ import type { Packer, WeightLayout } from '../../../export/packer.js';
 
 /** docs/model-file.md written out a second time, element by element: what the engine's packer is compared with. */
 export const referencePacker: Packer = {
-  pack(dtype, layout, source, rows, cols) {
+  packedSize: (dtype, layout, rows, cols) => place(layout, rows, cols).size * (dtype === 'i8' ? 1 : 4),
+  pack(dtype, layout, source, rows, cols, into) {
     const { size, index, paddedRows } = place(layout, rows, cols, dtype === 'i8' ? 32 : 8);
     const values = dtype === 'i8' ? new Int8Array(size) : new Float32Array(size);
     const scale = dtype === 'i8' ? new Float32Array(paddedRows) : null;
@@ -12,7 +13,8 @@ export const referencePacker: Packer = {
       for (let c = 0; c < cols; c++)
         values[index(r, c)] = scale === null ? (row[c] ?? 0) : quantised(row[c] ?? 0, scale[r] ?? 1);
     }
-    return { data: new Uint8Array(values.buffer), scale };
+    into?.set(new Uint8Array(values.buffer));
+    return { data: into ?? new Uint8Array(values.buffer), scale };
   },
 };
 

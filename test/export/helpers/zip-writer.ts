@@ -60,7 +60,7 @@ export class ZipWriter {
     record.writeUInt16LE(method, 10);
     record.writeUInt32LE(claim.crc ?? crc, 16);
     record.writeUInt32LE(storedBytes, 20);
-    record.writeUInt32LE(claim.sizeBytes ?? sizeBytes, 24);
+    record.writeUInt32LE(zip64 ? 0 : (claim.sizeBytes ?? sizeBytes), 24);
     record.writeUInt16LE(nameBytes.length, 28);
     record.writeUInt32LE(headerAt, 42);
     const wide = Buffer.alloc(zip64 ? 28 : 0);
