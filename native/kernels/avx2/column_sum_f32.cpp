@@ -6,53 +6,26 @@
 namespace spiked::kernels::avx2 {
 namespace {
 
-/// Columns added to the sums in one visit: as many read streams, a quarter of the sums' traffic.
-constexpr size_t kColumns = 4;
+/// Active columns lie apart, so only we know what comes next: the line this far ahead in the walk is fetched into L2, which
+/// has room for more fetches under way than L1 (measured: 0.45 to 0.55 of a plain read's bandwidth against 0.3).
+constexpr size_t kPrefetchFloats = 2048;
 constexpr size_t kLineFloats = 16;
-
-/// y += the n columns in order; each output has one accumulator and takes them one at a time.
-template <size_t n>
-void add_columns(const float* const (&columns)[kColumns], const float* const (&next)[kColumns],
-                 size_t row_begin, size_t row_end, float* y) {
-  for (size_t r = row_begin; r < row_end; r += kLineFloats) {
-    // Active columns lie apart, so only we know what comes next.
-    for (size_t i = 0; i < kColumns; ++i) __builtin_prefetch(next[i] + r);
-    __m256 low = _mm256_loadu_ps(y + r), high = _mm256_loadu_ps(y + r + 8);
-    for (size_t i = 0; i < n; ++i) {
-      low = _mm256_add_ps(low, _mm256_loadu_ps(columns[i] + r));
-      high = _mm256_add_ps(high, _mm256_loadu_ps(columns[i] + r + 8));
-    }
-    _mm256_storeu_ps(y + r, low);
-    _mm256_storeu_ps(y + r + 8, high);
-  }
-}
 
 }  // namespace
 
 void column_sum_f32(const float* w, size_t rows_padded, const uint32_t* active, size_t n_active,
                     size_t row_begin, size_t row_end, float* y) {
   for (size_t r = row_begin; r < row_end; r += 8) _mm256_storeu_ps(y + r, _mm256_setzero_ps());
-  const float* columns[kColumns];
-  const float* next[kColumns];
-  for (size_t i = 0; i < n_active; i += kColumns) {
-    const size_t n = n_active - i < kColumns ? n_active - i : kColumns;
-    for (size_t k = 0; k < kColumns; ++k) {
-      columns[k] = w + active[i + (k < n ? k : 0)] * rows_padded;
-      next[k] = i + kColumns + k < n_active ? w + active[i + kColumns + k] * rows_padded : columns[k];
-    }
-    switch (n) {
-      case 4:
-        add_columns<4>(columns, next, row_begin, row_end, y);
-        break;
-      case 3:
-        add_columns<3>(columns, next, row_begin, row_end, y);
-        break;
-      case 2:
-        add_columns<2>(columns, next, row_begin, row_end, y);
-        break;
-      default:
-        add_columns<1>(columns, next, row_begin, row_end, y);
-        break;
+  if (row_begin == row_end) return;
+  const size_t ahead = (kPrefetchFloats + row_end - row_begin - 1) / (row_end - row_begin);
+  // One column after the other keeps one stream on the bus; the sums stay in L1.
+  for (size_t i = 0; i < n_active; ++i) {
+    const float* column = w + active[i] * rows_padded;
+    const float* next = w + active[i + ahead < n_active ? i + ahead : i] * rows_padded;
+    for (size_t r = row_begin; r < row_end; r += kLineFloats) {
+      __builtin_prefetch(next + r, 0, 2);
+      _mm256_storeu_ps(y + r, _mm256_add_ps(_mm256_loadu_ps(y + r), _mm256_loadu_ps(column + r)));
+      _mm256_storeu_ps(y + r + 8, _mm256_add_ps(_mm256_loadu_ps(y + r + 8), _mm256_loadu_ps(column + r + 8)));
     }
   }
 }

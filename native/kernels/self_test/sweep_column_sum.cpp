@@ -9,11 +9,11 @@ struct Shape {
   size_t rows, row_begin, row_end;
 };
 
-// Around the row block (64) and the visit of 1024 rows; 1536 is a model's real width.
-constexpr Shape kShapes[] = {{64, 0, 64},     {128, 64, 128},    {192, 0, 128}, {1024, 0, 1024},
-                             {1088, 0, 1088}, {1536, 768, 1536}, {128, 64, 64}};
-// Around the groups of four and eight columns, and past the 258 at which an int16 sum of +127 overflows.
-constexpr size_t kActive[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 29, 300};
+// Around the row block (64) and the visit of 2048 rows; 1536 is a model's real width.
+constexpr Shape kShapes[] = {{64, 0, 64},     {128, 64, 128},    {192, 0, 128}, {2048, 0, 2048},
+                             {2112, 0, 2112}, {1536, 768, 1536}, {128, 64, 64}};
+// Around the group of 255 columns whose int16 sums are widened, and past the 258 at which +127 overflows them.
+constexpr size_t kActive[] = {0, 1, 2, 3, 9, 29, 254, 255, 256, 300};
 constexpr size_t kColumns = 320;
 
 /// n ascending column numbers out of kColumns.
