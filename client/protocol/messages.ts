@@ -110,8 +110,10 @@ const modelLoad = {
     'ERR_MODEL_VERSION',
     'ERR_MODEL_UNSUPPORTED',
     'ERR_MODEL_TENSOR',
+    'ERR_MODEL_FILE_CHANGED',
     'ERR_TOKENIZER_INVALID',
     'ERR_RAM_BUDGET',
+    'ERR_FILE_NOT_FOUND',
     'ERR_FILE_IO',
   ],
 } satisfies MethodSpec;
@@ -131,7 +133,7 @@ const tokensEncode = {
     bos: z.boolean().default(false),
   }),
   result: z.object({ tokens: z.array(field.tokenId) }),
-  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TEXT_TOO_LONG'],
+  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TOKENIZER_INVALID', 'ERR_TEXT_TOO_LONG'],
 } satisfies MethodSpec;
 
 /** Ids to text; bytes that are no UTF-8 become U+FFFD. */
@@ -191,6 +193,7 @@ const textGenerate = {
     'ERR_MODEL_NOT_FOUND',
     'ERR_MODEL_FILE_CHANGED',
     'ERR_TOKENIZER_MISSING',
+    'ERR_TOKENIZER_INVALID',
     'ERR_TEXT_TOO_LONG',
     'ERR_PROMPT_EMPTY',
     'ERR_TOKEN_UNKNOWN',
