@@ -74,10 +74,12 @@ export async function readUpcast(
   out: Float32Array,
   read: (target: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  if (dtype === 'f32') return read(new Uint8Array(out.buffer, out.byteOffset, out.byteLength));
-  const bytes = new Uint8Array(out.length * dtypeSizeBytes[dtype]);
-  await read(bytes);
-  upcast(dtype, bytes, out);
+  // The stored elements lie at the end of the target's own bytes: widening them in ascending order writes element i
+  // below everything that is still to be read, so that no second buffer is needed.
+  const bytes = new Uint8Array(out.buffer, out.byteOffset, out.byteLength);
+  const stored = bytes.subarray(bytes.length - out.length * dtypeSizeBytes[dtype]);
+  await read(stored);
+  if (dtype !== 'f32') upcast(dtype, stored, out);
 }
 
 /** Writes little-endian `bytes` as f32 to `out`; the type must have passed `requireReadable`. */

@@ -66,7 +66,8 @@ export function windowOf({ form, sparse_attn_window }: Config): number {
  */
 function formOf({ config, tensors }: Checkpoint): Form {
   if (tensors.has('output_head.prior_weight')) return '0.8b';
-  return 'enable_entropy_exit' in config || 'entropy_exit_threshold' in config ? '194m' : '0.8b';
+  const hasExit = ['enable_entropy_exit', 'entropy_exit_threshold'].some((key) => Object.hasOwn(config, key));
+  return hasExit ? '194m' : '0.8b';
 }
 
 class Keys {
