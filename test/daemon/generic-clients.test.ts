@@ -138,7 +138,7 @@ qall!
   // Neovim 0.7 has a text of its own for every error number but 0 and 1.
   assert.match(
     shown,
-    /Error invoking 'model\.load' on channel \d+: (unknown error|ERR_MODEL_NOT_FOUND: model "x")/,
+    /Error invoking 'model\.load' on channel \d+:\s+(unknown error|ERR_MODEL_NOT_FOUND: model "x")/,
   );
   const after = await RawClient.connect(daemon.path);
   after.send(0, 1, 'server.info', []);
