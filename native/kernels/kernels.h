@@ -80,6 +80,25 @@ using ScaledAdd = void (*)(float p, const float* b, size_t n, float* y);
 /// In place exact (erf) GELU.
 using Gelu = void (*)(float* x, size_t n);
 
+/// q[i] = x[i] / scale rounded half to even and clipped to +-127; returns scale = max |x| / 127, or 1 when that is 0.
+///
+/// x        f32 [n], any alignment; a NaN is no candidate for the maximum and gives 0
+/// q        int8 [n]; may not overlap x
+using QuantizeI8 = float (*)(const float* x, size_t n, int8_t* q);
+
+/// y[t, r] = f32(sum_c w[r, c] * q[t, c]) * (q_scale[t] * scale[r]) for the rows of panels [panel_begin, panel_end).
+///
+/// w        int8 panel_4x32 of [rows, cols], cols % 32 == 0 (padded), cols < 2^17, aligned 64
+/// scale    f32 [rows padded to 4]
+/// q        int8 [batch, q_stride] in [-127, 127], zero from the logical to the padded column, rows aligned 32
+/// q_scale  f32 [batch]
+/// y        f32 [batch, y_stride], four values written a panel; may not overlap the inputs
+///
+/// Exact: |sum| <= 128 * 127 * cols < 2^31, so every ISA may add in its own order.
+using MatmulI8I8 = void (*)(const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
+                            size_t q_stride, size_t batch, size_t cols, size_t panel_begin, size_t panel_end,
+                            float* y, size_t y_stride);
+
 struct Kernels {
 #define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
 #include "kernels/list.def"

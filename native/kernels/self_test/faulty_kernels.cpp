@@ -93,6 +93,17 @@ Kernels wrong_kernels() {
     scalar_kernels().gelu(x, n);
     flip_last(x, n);
   };
+  k.quantize_i8 = [](const float* x, size_t n, int8_t* q) {
+    const float scale = scalar_kernels().quantize_i8(x, n, q);
+    if (n != 0) q[n - 1] = static_cast<int8_t>(q[n - 1] ^ 1);
+    return scale;
+  };
+  k.matmul_i8_i8 = [](const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
+                      size_t q_stride, size_t batch, size_t cols, size_t begin, size_t end, float* y,
+                      size_t y_stride) {
+    scalar_kernels().matmul_i8_i8(w, scale, q, q_scale, q_stride, batch, cols, begin, end, y, y_stride);
+    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
+  };
   return k;
 }
 
@@ -170,6 +181,17 @@ Kernels overrunning_kernels() {
   k.gelu = [](float* x, size_t n) {
     scalar_kernels().gelu(x, n);
     x[n] = kStray;
+  };
+  k.quantize_i8 = [](const float* x, size_t n, int8_t* q) {
+    const float scale = scalar_kernels().quantize_i8(x, n, q);
+    q[n] = 42;
+    return scale;
+  };
+  k.matmul_i8_i8 = [](const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
+                      size_t q_stride, size_t batch, size_t cols, size_t begin, size_t end, float* y,
+                      size_t y_stride) {
+    scalar_kernels().matmul_i8_i8(w, scale, q, q_scale, q_stride, batch, cols, begin, end, y, y_stride);
+    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
   };
   return k;
 }

@@ -72,4 +72,28 @@ void sweep_matmul_i8_f32(MatmulI8F32 scalar, MatmulI8F32 tested, Tally& tally) {
                 });
 }
 
+void sweep_matmul_i8_i8(MatmulI8I8 scalar, MatmulI8I8 tested, Tally& tally) {
+  Random random(tally.seed());
+  for (const Shape& s : kShapes) {
+    for (Pattern pattern : kPatterns) {
+      const size_t q_stride = s.cols + 32 * random.below(3);
+      const size_t rows = s.panels * layout::kPanelRows, y_stride = rows + random.below(5);
+      tally.begin_case(format("%zu panels [%zu, %zu), %zu columns, batch %zu, %s", s.panels, s.panel_begin,
+                              s.panel_end, s.cols, s.batch, name(pattern)));
+      const Input<int8_t> w(random, random.below(2) == 0 ? pattern : Pattern::kHighest, rows * s.cols);
+      Input<int8_t> q(random, pattern, s.batch * q_stride);
+      for (size_t i = 0; i < q.size(); ++i) q[i] = q[i] == -128 ? int8_t{-127} : q[i];
+      const Input<float> scale(random, Pattern::kRandom, rows), q_scale(random, pattern, s.batch);
+      const Input<float> before(random, Pattern::kRandom, s.batch * y_stride);
+      Output<float> y(before.data(), before.size(), random.below(4));
+      scalar(w.data(), scale.data(), q.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin,
+             s.panel_end, y.reference(), y_stride);
+      tested(w.data(), scale.data(), q.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin,
+             s.panel_end, y.tested(), y_stride);
+      y.compare(tally, "y");
+      if (tally.done()) return;
+    }
+  }
+}
+
 }  // namespace spiked::kernels::testing

@@ -68,6 +68,46 @@ const unit::Unit i8_unit("oracle: matmul_i8_f32 against f64", [](unit::Test& t) 
   p.check(t, true);
 });
 
+const unit::Unit quantized_unit("oracle: quantize_i8 and matmul_i8_i8 by their formulas", [](unit::Test& t) {
+  std::mt19937 random(16);
+  Product<int8_t> p(random);
+  std::vector<int8_t> q(p.x.size());
+  std::vector<float> q_scale(p.batch);
+  for (size_t b = 0; b < p.batch; ++b) {
+    const float* x = &p.x[b * p.cols];
+    q_scale[b] = scalar().quantize_i8(x, p.cols, &q[b * p.cols]);
+    double max = 0;
+    for (size_t c = 0; c < p.cols; ++c) max = std::fmax(max, std::fabs(static_cast<double>(x[c])));
+    expect_near(t, "scale", b, max / 127, q_scale[b], kUnit * max / 127);
+    for (size_t c = 0; c < p.cols; ++c) {
+      const double code = static_cast<double>(x[c]) / static_cast<double>(q_scale[b]);
+      expect_near(t, "q", b * p.cols + c, code, static_cast<float>(q[b * p.cols + c]), 0.5 + 1e-4);
+    }
+  }
+  scalar().matmul_i8_i8(p.packed.data(), p.scale.data(), q.data(), q_scale.data(), p.cols, p.batch, p.cols, 0,
+                        3, p.y.data(), p.rows);
+  for (size_t b = 0; b < p.batch; ++b) {
+    for (size_t r = 0; r < p.rows; ++r) {
+      double sum = 0;  // exact: every product and sum is an integer
+      for (size_t c = 0; c < p.cols; ++c) {
+        sum += static_cast<double>(p.w[r * p.cols + c]) * static_cast<double>(q[b * p.cols + c]);
+      }
+      const float expected = static_cast<float>(sum) * (q_scale[b] * p.scale[r]);
+      t.expect(p.y[b * p.rows + r] == expected,
+               spiked::format("token %zu, row %zu: expected %a, found %a", b, r,
+                              static_cast<double>(expected), static_cast<double>(p.y[b * p.rows + r])));
+    }
+  }
+  const float ties[6] = {127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f};
+  const int8_t even[6] = {127, 0, 2, 2, 0, -2};
+  int8_t codes[6];
+  t.expect(scalar().quantize_i8(ties, 6, codes) == 1.0f && std::memcmp(codes, even, 6) == 0,
+           "halves go to even");
+  const float zeros[2] = {0.0f, -0.0f};
+  t.expect(scalar().quantize_i8(zeros, 2, codes) == 1.0f && codes[0] == 0 && codes[1] == 0,
+           "zeros have scale 1");
+});
+
 const unit::Unit columns_unit("oracle: column_sum_f32 against f64, column_sum_i8 exactly", [](unit::Test& t) {
   std::mt19937 random(13);
   const size_t rows = 128, columns = 700;
