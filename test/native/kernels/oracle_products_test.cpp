@@ -68,6 +68,15 @@ const unit::Unit i8_unit("oracle: matmul_i8_f32 against f64", [](unit::Test& t) 
   p.check(t, true);
 });
 
+double largest_size(const float* x, size_t n) {
+  double max = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double size = std::fabs(static_cast<double>(x[i]));
+    if (size > max) max = size;
+  }
+  return max;
+}
+
 const unit::Unit quantized_unit("oracle: quantize_i8 and matmul_i8_i8 by their formulas", [](unit::Test& t) {
   std::mt19937 random(16);
   Product<int8_t> p(random);
@@ -76,8 +85,7 @@ const unit::Unit quantized_unit("oracle: quantize_i8 and matmul_i8_i8 by their f
   for (size_t b = 0; b < p.batch; ++b) {
     const float* x = &p.x[b * p.cols];
     q_scale[b] = scalar().quantize_i8(x, p.cols, &q[b * p.cols]);
-    double max = 0;
-    for (size_t c = 0; c < p.cols; ++c) max = std::fmax(max, std::fabs(static_cast<double>(x[c])));
+    const double max = largest_size(x, p.cols);
     expect_near(t, "scale", b, max / 127, q_scale[b], kUnit * max / 127);
     for (size_t c = 0; c < p.cols; ++c) {
       const double code = static_cast<double>(x[c]) / static_cast<double>(q_scale[b]);
