@@ -30,7 +30,7 @@ export function synthCommand(): Command {
     )
     .requiredOption('-o, --output <file>', 'model file to write')
     .addOption(weightsOption().makeOptionMandatory(false).default('int8'))
-    .option('--seed <n>', 'the same seed gives the same file', seed, 1n)
+    .addOption(new Option('--seed <n>', 'the same seed gives the same file').argParser(seed).default(1n, '1'))
     .option('--tokenizer <file>', 'SentencePiece .model to carry inside')
     .option('--json', 'one JSON object about the file written')
     .addHelpText(

@@ -61,7 +61,7 @@ export const synthConfigs = {
     n_heads: 3,
     head_dim: 44,
     intermediate_dim: 410,
-    max_seq_len: 256,
+    max_seq_len: 1024,
     sparse_attn_window: 16,
   },
 } as const satisfies Record<string, SynthConfig>;
