@@ -21,7 +21,7 @@ export class Generation implements AsyncIterable<TokenEvent> {
   readonly result: Promise<GenerateResult>;
 
   private readonly queue: TokenEvent[] = [];
-  private wake: () => void = () => undefined;
+  private waiting: (() => void)[] = [];
   private outcome: { error: SpikedError | null } | null = null;
   private readonly watch: Watch | undefined;
 
@@ -79,12 +79,16 @@ export class Generation implements AsyncIterable<TokenEvent> {
     this.wake();
   }
 
+  private wake(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<TokenEvent, void, undefined> {
     try {
       for (;;) {
         const event = this.queue.shift();
         if (event) yield event;
-        else if (!this.outcome) await new Promise<void>((resolve) => (this.wake = resolve));
+        else if (!this.outcome) await new Promise<void>((resolve) => this.waiting.push(resolve));
         else if (this.outcome.error) throw this.outcome.error;
         else return;
       }

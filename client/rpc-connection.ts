@@ -3,9 +3,9 @@ import {
   clientWireLimits,
   encodeMessage,
   errorFromWire,
-  events,
   FrameReader,
   parseEnvelope,
+  parseEvent,
   request,
   SpikedError,
   type TokenEvent,
@@ -108,10 +108,9 @@ export class RpcConnection {
 
   private notified(method: unknown, params: unknown): void {
     const first: unknown = Array.isArray(params) ? params[0] : undefined;
-    if (method === 'text.token') this.onToken(events['text.token'].parse(first));
+    if (method === 'text.token') this.onToken(parseEvent('text.token', first));
     else if (method === 'server.closing') {
-      const closing = events['server.closing'].safeParse(first);
-      if (closing.success) this.reason = errorFromWire(closing.data.error);
+      this.reason = errorFromWire(parseEvent('server.closing', first).error);
     }
   }
 

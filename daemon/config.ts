@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { checkSocketPath, defaultSocketPath, SpikedError } from '../client/protocol/index.js';
+import { checkSocketPath, defaultSocketPath, describeIssue, SpikedError } from '../client/protocol/index.js';
 import { defaultLimits, limitNames, limitTable, type Limits } from './limits.js';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -66,11 +66,7 @@ const schema = z.strictObject({
 export function readConfig(options: DaemonOptions): Config {
   const parsed = schema.safeParse(options);
   if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new SpikedError(
-      'ERR_CONFIG_INVALID',
-      `${issue?.path.join('.') ?? 'options'}: ${issue?.message ?? 'not valid'}`,
-    );
+    throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options));
   }
   const { models, isa, context, logLevel, drainMs, slowReaderMs, messageMs } = parsed.data;
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();

@@ -272,7 +272,8 @@ export const events = {
 } as const;
 
 export type EventName = keyof typeof events;
-export type TokenEvent = z.output<(typeof events)['text.token']>;
+export type EventParams<E extends EventName> = z.output<(typeof events)[E]>;
+export type TokenEvent = EventParams<'text.token'>;
 
 export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(methods, name);

@@ -1,6 +1,14 @@
 import type { z } from 'zod';
 import { SpikedError } from './errors.js';
-import { methods, type FullParams, type MethodName, type Result } from './messages.js';
+import {
+  events,
+  methods,
+  type EventName,
+  type EventParams,
+  type FullParams,
+  type MethodName,
+  type Result,
+} from './messages.js';
 
 /**
  * Parameters with defaults filled in.
@@ -10,7 +18,7 @@ import { methods, type FullParams, type MethodName, type Result } from './messag
 export function parseParams<M extends MethodName>(method: M, raw: unknown): FullParams<M> {
   const parsed = methods[method].params.safeParse(raw);
   if (!parsed.success) {
-    throw new SpikedError('ERR_INVALID_ARGUMENT', `${method}: ${describe(parsed.error, raw)}`);
+    throw new SpikedError('ERR_INVALID_ARGUMENT', `${method}: ${describeIssue(parsed.error, raw)}`);
   }
   const params: unknown = parsed.data;
   return params as FullParams<M>;
@@ -20,22 +28,33 @@ export function parseParams<M extends MethodName>(method: M, raw: unknown): Full
 export function parseResult<M extends MethodName>(method: M, raw: unknown): Result<M> {
   const parsed = methods[method].result.safeParse(raw);
   if (!parsed.success) {
-    throw new SpikedError('ERR_RPC_INVALID', `answer to ${method}: ${describe(parsed.error, raw)}`);
+    throw new SpikedError('ERR_RPC_INVALID', `answer to ${method}: ${describeIssue(parsed.error, raw)}`);
   }
   const result: unknown = parsed.data;
   return result as Result<M>;
 }
 
-/** One sentence for the first issue. */
-function describe(error: z.ZodError, raw: unknown): string {
+/** An event as this client knows it. @throws SpikedError ERR_RPC_INVALID when it does not fit its name */
+export function parseEvent<E extends EventName>(event: E, raw: unknown): EventParams<E> {
+  const parsed = events[event].safeParse(raw);
+  if (!parsed.success) {
+    throw new SpikedError('ERR_RPC_INVALID', `event ${event}: ${describeIssue(parsed.error, raw)}`);
+  }
+  const params: unknown = parsed.data;
+  return params as EventParams<E>;
+}
+
+/** One sentence for the first issue: where, what was expected, what was found. */
+export function describeIssue(error: z.ZodError, raw: unknown): string {
   const issue = error.issues[0];
   if (!issue) return 'expected valid parameters';
   if (issue.code === 'unrecognized_keys') {
     return `unknown parameter ${issue.keys.map((key) => JSON.stringify(clip(key))).join(', ')}`;
   }
   const where = issue.path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `"${clip(String(part))}"`))
-    .join('');
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `."${clip(String(part))}"`))
+    .join('')
+    .replace(/^\./, '');
   const value = issue.path.reduce<unknown>(child, raw);
   return `${where === '' ? 'parameters' : where}: expected ${expected(issue)}, found ${show(value)}`;
 }

@@ -238,8 +238,12 @@ test('each way to fail has its exit code and one line that names the thing', asy
   const cases: [args: string[], code: number, text: RegExp][] = [
     [[], 2, /required option '--model/],
     [['--model', model, '--threads', 'two'], 2, /expected a whole number/],
-    [['--model', model, '--threads', '0'], 2, /ERR_CONFIG_INVALID: threads/],
-    [['--model', model, '--max-depth', '2'], 2, /ERR_CONFIG_INVALID: limits.max_depth/],
+    [
+      ['--model', model, '--threads', '0'],
+      2,
+      /ERR_CONFIG_INVALID: "threads": expected a number at least 1, found 0/,
+    ],
+    [['--model', model, '--max-depth', '2'], 2, /ERR_CONFIG_INVALID: "limits"."max_depth"/],
     [['--model', model, '--no-such'], 2, /unknown option '--no-such'/],
     [['--model', model, 'extra'], 2, /too many arguments/],
     [['--model', model, '--log-level', 'loud'], 2, /log-level/],
