@@ -1,0 +1,233 @@
+/** One generation on a scripted engine: what a real one does too rarely or too fast to be caught at it. */
+import { lstatSync } from 'node:fs';
+import { parseParams, SpikedError, type Params, type TokenEvent } from '../../client/protocol/index.js';
+import { LoadedModel } from '../../daemon/models/loaded-model.js';
+import { Generation } from '../../daemon/queue/generation.js';
+import { Scheduler } from '../../daemon/queue/scheduler.js';
+import {
+  openTokenizer,
+  type NativeModel,
+  type NativeSession,
+  type Tokenizer,
+} from '../../native/host/index.js';
+import { assert, suite } from '../tools/suite.js';
+import { eosId, firstByteId, sentencePieceModel } from './helpers/sentencepiece.js';
+
+const test = suite('generation');
+let tokenizer: Tokenizer;
+test.before(async () => {
+  tokenizer = await openTokenizer(sentencePieceModel());
+});
+test.after(() => tokenizer.close());
+
+type Step = number | Error | 'until cancelled';
+
+interface Setup {
+  steps: Step[];
+  prompt?: Int32Array | Error;
+  params?: Partial<Params<'text.generate'>>;
+  withTokenizer?: boolean;
+  contextLimit?: number;
+}
+
+function setup({
+  steps,
+  prompt = Int32Array.of(1),
+  params = {},
+  withTokenizer = true,
+  contextLimit = 1000,
+}: Setup) {
+  const calls: string[] = [];
+  let interrupt: (error: Error) => void = () => undefined;
+  const session = {
+    seed: (seed: bigint) => calls.push(`seed ${String(seed)}`),
+    forward: (ids: Int32Array) => {
+      calls.push(`forward ${String(ids.length)}`);
+      return Promise.resolve({ logits: null, trace: null, tNs: 0n });
+    },
+    step: (ids: Int32Array) => {
+      calls.push(`step ${String(ids.length)}`);
+      const next = steps.shift();
+      if (typeof next === 'number')
+        return Promise.resolve({ id: next, logprob: -1, tNs: process.hrtime.bigint() });
+      if (next instanceof Error) return Promise.reject(next);
+      return new Promise((_, reject) => (interrupt = reject));
+    },
+    cancel: () => {
+      calls.push('cancel');
+      interrupt(new SpikedError('ERR_CANCELLED', 'cancelled'));
+    },
+    stats: () => ({
+      position: 1,
+      mixerActive: 1,
+      ffnActive: 1,
+      mixerTotal: 2,
+      ffnTotal: 4,
+      bytesTouched: 0,
+      stateBytes: 77,
+    }),
+    close: () => calls.push('close'),
+  } as unknown as NativeSession;
+  const native = { info: { vocabSize: 512 }, openSession: () => session } as unknown as NativeModel;
+  const file = lstatSync(import.meta.filename, { bigint: true });
+  const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit, file);
+  const scheduler = new Scheduler({ maxActive: 1, maxQueue: 1 });
+  const events: TokenEvent[] = [];
+  const listener = { isReady: true };
+  const make = (): Generation =>
+    new Generation({
+      params: parseParams('text.generate', { stream: 1, tokens: [1], ...params }),
+      model,
+      readPrompt: () => (prompt instanceof Error ? Promise.reject(prompt) : Promise.resolve(prompt)),
+      seed: 5n,
+      listener: { ready: () => listener.isReady, token: (event) => events.push(event) },
+      scheduler,
+    });
+  return { generation: make(), make, model, scheduler, events, calls, listener };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+const texts = (events: TokenEvent[]): string[] => events.map(({ text }) => text);
+
+async function failure(work: Promise<unknown>): Promise<Error> {
+  const outcome: unknown = await work.then(
+    () => new Error('expected a failure'),
+    (error: unknown) => error,
+  );
+  return outcome as Error;
+}
+
+const codeOf = (error: Error): string | undefined => (error instanceof SpikedError ? error.code : undefined);
+
+test('a long prompt is fed in turns of 128 ids, then token by token', async () => {
+  const { generation, calls } = setup({
+    steps: [10, 11],
+    prompt: new Int32Array(300),
+    params: { max_tokens: 2 },
+  });
+  generation.submit();
+  assert.equal((await generation.result).tokens, [10, 11]);
+  assert.equal(calls, ['seed 5', 'forward 128', 'forward 128', 'step 44', 'step 1', 'close']);
+});
+
+test('a failing step ends it once; session, model and place are given back', async () => {
+  const { generation, calls, model, scheduler } = setup({ steps: [10, new Error('broken invariant')] });
+  generation.submit();
+  assert.ok(model.busy);
+  assert.is((await failure(generation.result)).message, 'broken invariant');
+  assert.is(calls.at(-1), 'close');
+  assert.not.ok(model.busy);
+  await scheduler.whenIdle();
+  generation.cancel();
+});
+
+test('a prompt that is refused frees its place without touching the engine', async () => {
+  const { generation, calls, model, scheduler } = setup({
+    steps: [],
+    prompt: new SpikedError('ERR_PROMPT_EMPTY', 'x'),
+  });
+  generation.submit();
+  assert.is(codeOf(await failure(generation.result)), 'ERR_PROMPT_EMPTY');
+  assert.equal(calls, []);
+  assert.not.ok(model.busy);
+  await scheduler.whenIdle();
+});
+
+test('cancelled in the middle of a step', async () => {
+  const { generation, calls, model } = setup({ steps: [10, 'until cancelled'] });
+  generation.submit();
+  await settle();
+  assert.is(generation.stateBytes, 77);
+  generation.cancel();
+  const result = await generation.result;
+  assert.is(result.stop_reason, 'cancelled');
+  assert.equal(result.tokens, [10]);
+  assert.equal(calls.slice(-2), ['cancel', 'close']);
+  assert.not.ok(model.busy);
+  assert.is(generation.stateBytes, 0);
+});
+
+test('cancelled while its reader is behind: at once, although it has no turn', async () => {
+  const { generation, listener, scheduler } = setup({ steps: [10] });
+  listener.isReady = false;
+  generation.submit();
+  await settle();
+  generation.cancel();
+  assert.is((await generation.result).stop_reason, 'cancelled');
+  await scheduler.whenIdle();
+});
+
+test('a full queue rejects it and leaves the model free', async () => {
+  const { generation, make, model, scheduler } = setup({ steps: ['until cancelled'] });
+  generation.submit();
+  const waiting = make();
+  waiting.submit();
+  const refused = make();
+  refused.submit();
+  assert.is(codeOf(await failure(refused.result)), 'ERR_BUSY');
+  scheduler.cancelAll();
+  assert.is((await waiting.result).stop_reason, 'cancelled');
+  await settle();
+  scheduler.cancelAll();
+  assert.is((await generation.result).stop_reason, 'cancelled');
+  assert.not.ok(model.busy);
+});
+
+test('a character of several bytes comes whole, an unfinished one at the end as U+FFFD', async () => {
+  const [e, acute, first] = [0xc3, 0xa9, 0xe8].map((byte) => firstByteId + byte);
+  const steps = [e ?? 0, acute ?? 0, first ?? 0];
+  const { generation, events } = setup({ steps, params: { max_tokens: 3 } });
+  generation.submit();
+  const { text } = await generation.result;
+  assert.is(text, 'é\ufffd');
+  assert.equal(texts(events), ['', 'é', '\ufffd']);
+});
+
+test('what was withheld for a stop string comes with the last token', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => tokenizer.pieces.idOf(letter) ?? 0);
+  const { generation, events } = setup({
+    steps: [c ?? 0, a ?? 0, b ?? 0],
+    params: { max_tokens: 3, stop: ['abc'] },
+  });
+  generation.submit();
+  assert.is((await generation.result).text, 'cab');
+  assert.equal(texts(events), ['c', '', 'ab']);
+  const eos = setup({ steps: [a ?? 0, eosId], params: { stop: ['abc'] } });
+  eos.generation.submit();
+  const result = await eos.generation.result;
+  assert.is(result.stop_reason, 'eos');
+  assert.equal(texts(eos.events), ['', 'a']);
+  const cut = setup({ steps: [a ?? 0, 'until cancelled'], params: { stop: ['abc'] } });
+  cut.generation.submit();
+  await settle();
+  cut.generation.cancel();
+  assert.is((await cut.generation.result).text, 'a');
+});
+
+test('a stop string wins over the end of the length; the context ends a text, too', async () => {
+  const [a, b] = ['a', 'b'].map((letter) => tokenizer.pieces.idOf(letter) ?? 0);
+  const both = setup({ steps: [a ?? 0, b ?? 0], params: { max_tokens: 2, stop: ['ab'] } });
+  both.generation.submit();
+  assert.is((await both.generation.result).stop_reason, 'stop');
+  const full = setup({ steps: [10, 11, 12, 13], prompt: new Int32Array(7), contextLimit: 10 });
+  full.generation.submit();
+  assert.equal((await full.generation.result).tokens, [10, 11, 12]);
+});
+
+test('the first word after a prompt keeps its space; without a tokenizer all texts are empty', async () => {
+  const the = tokenizer.pieces.idOf('\u2581the') ?? 0;
+  const after = setup({ steps: [the], prompt: Int32Array.of(1, the), params: { max_tokens: 1 } });
+  after.generation.submit();
+  assert.is((await after.generation.result).text, ' the');
+  const alone = setup({ steps: [the], prompt: Int32Array.of(1), params: { max_tokens: 1 } });
+  alone.generation.submit();
+  assert.is((await alone.generation.result).text, 'the');
+  const beyond = setup({ steps: [the], prompt: Int32Array.of(511), params: { max_tokens: 1 } });
+  beyond.generation.submit();
+  assert.is((await beyond.generation.result).text, 'the', 'ids beyond the tokenizer have no text');
+  const bare = setup({ steps: [the], params: { max_tokens: 1 }, withTokenizer: false });
+  bare.generation.submit();
+  assert.is((await bare.generation.result).text, '');
+});
+
+test.run();
