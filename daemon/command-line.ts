@@ -24,6 +24,14 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     )
     .option('--threads <n>', 'threads of the engine (default: all cores)', integer)
     .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
+    .addOption(
+      new Option(
+        '--activations <precision>',
+        "of the blocks' dense products: f32 is the reference; i8 is faster, inexact, and needs int8 weights",
+      )
+        .choices(['f32', 'i8'])
+        .default('f32'),
+    )
     .option(
       '--context <n>',
       "tokens that a request may reach, prompt included (default: the model's maximum)",
@@ -69,6 +77,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       socketPath: text('socket'),
       threads: number('threads'),
       isa: text('isa'),
+      activations: text('activations') as DaemonOptions['activations'],
       context: number('context'),
       logLevel: values['logLevel'] as DaemonOptions['logLevel'],
       drainMs: number('drainMs'),

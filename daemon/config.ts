@@ -13,6 +13,8 @@ export interface DaemonOptions {
   threads?: number | undefined;
   /** Instruction set by name; SPIKED_FORCE_ISA, else the best, unless given. */
   isa?: string | undefined;
+  /** Precision of the blocks' dense products: f32 (the reference) unless i8 is asked for. */
+  activations?: 'f32' | 'i8' | undefined;
   /** Tokens that a request may reach, prompt included, instead of the model's own maximum. */
   context?: number | undefined;
   limits?: Partial<Limits> | undefined;
@@ -30,6 +32,7 @@ export interface Config {
   socketPath: string;
   threads: number;
   isa: string | undefined;
+  activations: 'f32' | 'i8';
   context: number | undefined;
   limits: Limits;
   logLevel: (typeof logLevels)[number];
@@ -50,6 +53,7 @@ const schema = z.strictObject({
   socketPath: z.string().optional(),
   threads: z.int().min(1).max(256).optional(),
   isa: z.string().optional(),
+  activations: z.enum(['f32', 'i8']).default('f32'),
   context: z
     .int()
     .min(1)
@@ -68,7 +72,7 @@ export function readConfig(options: DaemonOptions): Config {
   if (!parsed.success) {
     throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options));
   }
-  const { models, isa, context, logLevel, drainMs, slowReaderMs, messageMs } = parsed.data;
+  const { models, isa, activations, context, logLevel, drainMs, slowReaderMs, messageMs } = parsed.data;
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();
   checkSocketPath(socketPath);
   return {
@@ -76,6 +80,7 @@ export function readConfig(options: DaemonOptions): Config {
     socketPath,
     threads: parsed.data.threads ?? Math.min(availableParallelism(), 256),
     isa,
+    activations,
     context,
     limits: { ...defaultLimits(), ...options.limits },
     logLevel,

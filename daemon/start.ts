@@ -30,7 +30,11 @@ export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): 
   const addon = loadAddon();
   // Loading can take long: a path that is taken is told first.
   await probe(config.socketPath, (fd) => addon.peerCredentials(fd));
-  const engine = addon.openEngine({ threads: config.threads, isa: config.isa });
+  const engine = addon.openEngine({
+    threads: config.threads,
+    isa: config.isa,
+    activations: config.activations,
+  });
   try {
     const state = await unlessAborted(openState(config, addon, engine, log), abort);
     const listening = await listen(config.socketPath, (fd) => addon.peerCredentials(fd));

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { SpikedError } from '../protocol/errors.js';
 import type { NativeEngine, NativeModel } from '../../native/host/index.js';
-import { useModel, withThreads } from './engine.js';
+import { useModel, withActivations, withThreads } from './engine.js';
 import { usage } from './exit.js';
 import { readCase } from './golden/case.js';
 import { casesFor, checkSampling, readSamplingCases, type SamplingReport } from './golden/sampling.js';
@@ -40,7 +40,7 @@ smallest distance of any neuron from its threshold. A prompt fed in pieces must 
 Distributions pass when every probability lies within 1e-5. Exit status 3 when anything fails.`,
     )
     .action(check);
-  return withThreads(command);
+  return withActivations(withThreads(command));
 }
 
 async function check(path: string, options: CheckOptions): Promise<void> {
@@ -100,6 +100,7 @@ function describe(path: string, model: NativeModel, engine: NativeEngine) {
     data_sha256: dataSha256,
     isa: engine.isa,
     threads: engine.threads,
+    activations: engine.activations,
   };
 }
 
@@ -109,7 +110,7 @@ function toPeople(
   sampling: SamplingReport[],
 ): string {
   const parts = [
-    `${head.model}: ${head.form}, ${head.weights} weights, ${head.isa}, ${head.threads} threads`,
+    `${head.model}: ${head.form}, ${head.weights} weights, ${head.isa}, ${head.activations} activations, ${head.threads} threads`,
   ];
   if (sequences.length > 0) parts.push(sequenceTable(sequences));
   if (sampling.length > 0) parts.push(samplingTable(sampling));

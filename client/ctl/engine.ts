@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { addon } from '../../native/host/index.js';
-import type { NativeEngine, NativeModel, NativeSession } from '../../native/host/index.js';
+import type { Activations, NativeEngine, NativeModel, NativeSession } from '../../native/host/index.js';
 import { integer } from './options.js';
 
 export interface EngineOptions {
   threads: number;
+  activations?: Activations;
 }
 
 /** Adds `--threads` with the machine's own count as the default. */
@@ -18,13 +19,25 @@ export function withThreads(command: Command): Command {
   );
 }
 
+/** Adds `--activations`: what the blocks' dense products take. */
+export function withActivations(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--activations <precision>',
+      "of the blocks' dense products: f32 is the reference; i8 is faster, inexact, and needs int8 weights",
+    )
+      .choices(['f32', 'i8'])
+      .default('f32'),
+  );
+}
+
 /** Opens the engine and a model for one command, and closes both whatever happens. */
 export async function useModel<T>(
   path: string,
   options: EngineOptions,
   use: (model: NativeModel, engine: NativeEngine) => Promise<T>,
 ): Promise<T> {
-  const engine = addon().openEngine({ threads: options.threads });
+  const engine = addon().openEngine({ threads: options.threads, activations: options.activations });
   try {
     const model = await engine.openModel(path);
     try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { NativeModel } from '../../native/host/index.js';
-import { useModel, withThreads } from './engine.js';
+import { useModel, withActivations, withThreads } from './engine.js';
 import { usage } from './exit.js';
 import { tokenIds, integer } from './options.js';
 import { printLine, table } from './output.js';
@@ -27,7 +27,7 @@ export function logitsCommand(): Command {
     .option('--sha256', 'print the SHA-256 of those bytes')
     .option('-o, --output <file>', 'write those bytes to a file')
     .action(logits);
-  return withThreads(command);
+  return withActivations(withThreads(command));
 }
 
 async function logits(path: string, options: LogitsOptions): Promise<void> {

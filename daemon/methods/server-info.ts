@@ -11,6 +11,7 @@ export const serverInfo: Handler<'server.info'> = (_params, { daemon }) => {
     model_format_version: build.modelFormatVersion,
     numerics_version: build.numericsVersion,
     isa: daemon.engine.isa,
+    activations: daemon.engine.activations,
     isas: daemon.addon.isas(),
     threads: daemon.engine.threads,
     pid: process.pid,

@@ -12,6 +12,7 @@ Napi::Function Engine::define(Napi::Env env) {
                      {
                          InstanceAccessor<&Engine::isa>("isa", napi_enumerable),
                          InstanceAccessor<&Engine::threads>("threads", napi_enumerable),
+                         InstanceAccessor<&Engine::activations>("activations", napi_enumerable),
                          InstanceMethod<&Engine::open_model>("openModel"),
                          InstanceMethod<&Engine::close>("close"),
                      });
@@ -25,10 +26,17 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
       args.integer(args.property(options, "threads", "options.threads"), "options.threads", 1, 256);
   const Napi::Value isa_value = args.property(options, "isa", "options.isa");
   const std::string isa = isa_value.IsUndefined() ? std::string() : args.string(isa_value, "options.isa");
+  const Napi::Value activations_value = args.property(options, "activations", "options.activations");
+  const std::string activations =
+      activations_value.IsUndefined() ? "f32" : args.string(activations_value, "options.activations");
   if (args.failed()) return raise(env, args.failure());
+  if (activations != "f32" && activations != "i8")
+    return raise(env,
+                 invalid("options.activations: expected \"f32\" or \"i8\", found \"" + activations + "\""));
 
   const spiked_engine_options c_options{static_cast<uint32_t>(threads),
-                                        isa_value.IsUndefined() ? nullptr : isa.c_str()};
+                                        isa_value.IsUndefined() ? nullptr : isa.c_str(),
+                                        activations == "i8" ? SPIKED_ACTIVATIONS_I8 : SPIKED_ACTIVATIONS_F32};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));
@@ -53,10 +61,15 @@ Engine::Engine(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine>(info) 
   handle_ = std::move(parts->handle);
   thread_ = std::move(parts->thread);
   isa_ = spiked_engine_isa(handle_.get());
+  activations_ = spiked_engine_activations(handle_.get()) == SPIKED_ACTIVATIONS_I8 ? "i8" : "f32";
   n_threads_ = spiked_engine_threads(handle_.get());
 }
 
 Napi::Value Engine::isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), isa_); }
+
+Napi::Value Engine::activations(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), activations_);
+}
 
 Napi::Value Engine::threads(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), n_threads_);

@@ -26,6 +26,7 @@ class Engine : public Napi::ObjectWrap<Engine> {
  private:
   Napi::Value isa(const Napi::CallbackInfo& info);
   Napi::Value threads(const Napi::CallbackInfo& info);
+  Napi::Value activations(const Napi::CallbackInfo& info);
   Napi::Value open_model(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
@@ -37,7 +38,7 @@ class Engine : public Napi::ObjectWrap<Engine> {
   // The thread is declared first: it outlives the handle.
   std::shared_ptr<EngineThread> thread_;
   EngineHandle handle_;
-  std::string isa_;
+  std::string isa_, activations_;
   uint32_t n_threads_ = 0;
   size_t n_calls_ = 0;
   bool closed_ = false;

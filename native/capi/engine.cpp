@@ -16,7 +16,12 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(options, "options"));
     SPIKED_TRY(require(out, "out"));
-    auto engine = Engine::open(options->n_threads, options->isa != nullptr ? options->isa : "");
+    const int32_t activations = options->activations;
+    if (activations != SPIKED_ACTIVATIONS_F32 && activations != SPIKED_ACTIVATIONS_I8)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("activations: expected 0 (f32) or 1 (i8), found %d", activations)};
+    auto engine = Engine::open(options->n_threads, options->isa != nullptr ? options->isa : "",
+                               static_cast<ops::Activations>(activations));
     if (!engine.ok()) return engine.status();
     *out = new spiked_engine{engine.take()};
     return {};
@@ -26,3 +31,6 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
 void spiked_engine_close(spiked_engine* engine) { delete engine; }
 const char* spiked_engine_isa(const spiked_engine* engine) { return engine->engine->isa->name; }
 uint32_t spiked_engine_threads(const spiked_engine* engine) { return engine->engine->pool->size(); }
+int32_t spiked_engine_activations(const spiked_engine* engine) {
+  return static_cast<int32_t>(engine->engine->activations);
+}

@@ -61,9 +61,13 @@ spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report rep
 
 /* ---- engine ---- */
 
+enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1 };
+
 typedef struct spiked_engine_options {
   uint32_t n_threads; /* 1..256 */
   const char* isa;    /* NULL: SPIKED_FORCE_ISA when set, else the best */
+  int32_t
+      activations; /* of the blocks' dense products: SPIKED_ACTIVATIONS_F32 (the reference) or _I8 (faster, inexact, int8 weights only) */
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
@@ -71,6 +75,7 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
 void spiked_engine_close(spiked_engine* engine);
 const char* spiked_engine_isa(const spiked_engine* engine);
 uint32_t spiked_engine_threads(const spiked_engine* engine);
+int32_t spiked_engine_activations(const spiked_engine* engine);
 
 /* ---- files ---- */
 

@@ -145,9 +145,13 @@ export interface NativeModel {
   close(): void;
 }
 
+/** Precision of the blocks' dense products: `f32` is the reference, `i8` (int8 weights only) is faster and inexact. */
+export type Activations = 'f32' | 'i8';
+
 export interface NativeEngine {
   readonly isa: string;
   readonly threads: number;
+  readonly activations: Activations;
   openModel(path: string): Promise<NativeModel>;
   close(): void;
 }
@@ -167,7 +171,11 @@ export interface Addon {
   build(): BuildInfo;
   isas(): IsaInfo[];
   /** `isa` overrides SPIKED_FORCE_ISA. */
-  openEngine(options: { threads: number; isa?: string | undefined }): NativeEngine;
+  openEngine(options: {
+    threads: number;
+    isa?: string | undefined;
+    activations?: Activations | undefined;
+  }): NativeEngine;
   /** JSON text of spiked_file_describe. */
   describeFile(path: string): Promise<string>;
   packedSize(dtype: WeightDtype, layout: WeightLayout, rows: number, cols: number): number;

@@ -4,7 +4,8 @@
 
 namespace spiked {
 
-Result<std::shared_ptr<Engine>> Engine::open(unsigned n_threads, const std::string& isa) {
+Result<std::shared_ptr<Engine>> Engine::open(unsigned n_threads, const std::string& isa,
+                                             ops::Activations activations) {
   std::string name = isa;
   if (name.empty()) {
     const char* forced = std::getenv("SPIKED_FORCE_ISA");
@@ -14,7 +15,7 @@ Result<std::shared_ptr<Engine>> Engine::open(unsigned n_threads, const std::stri
   if (!selected.ok()) return selected.status();
   auto pool = Pool::open(n_threads);
   if (!pool.ok()) return pool.status();
-  return std::make_shared<Engine>(Engine{selected.value(), pool.take()});
+  return std::make_shared<Engine>(Engine{selected.value(), pool.take(), activations});
 }
 
 }  // namespace spiked

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "kernels/dispatch.h"
+#include "ops/linear.h"
 #include "threads/pool.h"
 
 namespace spiked {
@@ -12,10 +13,11 @@ namespace spiked {
 struct Engine {
   const kernels::Isa* isa;
   std::unique_ptr<Pool> pool;
+  ops::Activations activations;  ///< of the blocks' dense products; the full head always takes f32
 
   /// isa: a name, or empty for SPIKED_FORCE_ISA, or the best this CPU has.
   /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY.
-  static Result<std::shared_ptr<Engine>> open(unsigned n_threads, const std::string& isa);
+  static Result<std::shared_ptr<Engine>> open(unsigned n_threads, const std::string& isa, ops::Activations activations);
 };
 
 }  // namespace spiked

@@ -10,6 +10,19 @@ bool is_sha256(std::string_view s) {
   return true;
 }
 
+// matmul_i8_i8 takes int8 weights, and its int32 sums are exact below 2^17 columns.
+Status check_activations(const Model& m) {
+  if (m.engine->activations == ops::Activations::kF32) return {};
+  if (!m.weights.int8)
+    return {Code::ERR_MODEL_UNSUPPORTED,
+            m.file->path() + ": i8 activations: expected int8 weights, found f32"};
+  if (m.config.embed_dim >= 1u << 17)
+    return {Code::ERR_MODEL_UNSUPPORTED,
+            format("%s: i8 activations: expected embed_dim below 131072, found %u", m.file->path().c_str(),
+                   m.config.embed_dim)};
+  return {};
+}
+
 Status read_tokenizer(const GgufFile& file, Model& m) {
   const GgufEntry* e = file.find("tokenizer.sentencepiece.model");
   if (e == nullptr) return {};
@@ -35,6 +48,7 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   auto weights = symboliclight::Weights::map(*m->file, m->config);
   if (!weights.ok()) return weights.status();
   m->weights = weights.take();
+  SPIKED_TRY(check_activations(*m));
   auto name = get_string(*m->file, "general.name");
   if (!name.ok()) return name.status();
   m->name = std::string(name.value());

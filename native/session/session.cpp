@@ -55,8 +55,9 @@ Status Session::check_ids(const int32_t* ids, size_t n) const {
 }
 
 Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
-  const symboliclight::Pass p{*model_->engine->pool, *model_->engine->isa->kernels, model_->config,
-                              model_->weights, cancel_};
+  const symboliclight::Pass p{
+      *model_->engine->pool,      *model_->engine->isa->kernels, model_->config, model_->weights, cancel_,
+      model_->engine->activations};
   symboliclight::Activity seen;
   if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
     torn_ = true;

@@ -38,6 +38,31 @@ for (const [name, shape] of shapes)
     assert.is(seen.size, 1);
   });
 
+for (const [name, shape] of shapes.filter(([, s]) => s.weights === 'int8'))
+  test(`${name}, i8 activations: the same bits on every ISA, thread count and split, and not those of f32`, async () => {
+    const path = modelFile(shape);
+    const seen = new Set<string>();
+    for (const isa of isas)
+      for (const [threads, batch] of [
+        [1, 1],
+        [2, 7],
+        [5, input.length],
+      ] as const)
+        await withModel(path, { isa, threads, activations: 'i8' }, async (model) => {
+          seen.add(await digest(model.openSession(), input, batch));
+        });
+    assert.is(seen.size, 1);
+    assert.not.ok(seen.has(await withModel(path, {}, (model) => digest(model.openSession(), input, 32))));
+  });
+
+test('i8 activations are refused for f32 weights', async () => {
+  const error = await withModel(modelFile({}), { activations: 'i8' }, () => Promise.resolve()).catch(
+    (e: unknown) => e as Error & { code: string },
+  );
+  assert.is(error?.code, 'ERR_MODEL_UNSUPPORTED');
+  assert.match(error?.message ?? '', /i8 activations: expected int8 weights, found f32/);
+});
+
 test('a model that differs in one weight bit differs in the digest', async () => {
   const path = modelFile({});
   const before = await withModel(path, {}, (m) => digest(m.openSession(), input, 32));

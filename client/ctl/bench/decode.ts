@@ -2,7 +2,7 @@ import { cpus, freemem, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { addon } from '../../../native/host/index.js';
 import type { NativeModel, NativeSession, Sampling } from '../../../native/host/index.js';
-import { useModel, useSession, withThreads } from '../engine.js';
+import { useModel, useSession, withActivations, withThreads } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 
@@ -34,7 +34,7 @@ is a plain read by the same threads just before and just after; share = tokens/s
 Use a machine with nothing else to do.`,
     )
     .action(decode);
-  return withThreads(command);
+  return withActivations(withThreads(command));
 }
 
 interface Round {
@@ -76,6 +76,7 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
       share: (tokensPerSecond * bytesPerToken) / (readGbPerSecond * 1e9),
       threads: engine.threads,
       isa: engine.isa,
+      activations: engine.activations,
       model: model.info.name,
       weights: model.info.weights,
       data_sha256: model.info.dataSha256,
@@ -98,7 +99,7 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
       ['share', `${(100 * result.share).toFixed(1)} % of the bandwidth`],
       ['active', `mixer ${(100 * result.active_mixer).toFixed(1)} %, ffn ${(100 * result.active_ffn).toFixed(1)} %`],
       ['load', `${result.load_ms.toFixed(0)} ms`],
-      ['engine', `${result.isa}, ${result.threads} threads, ${result.weights} weights, load average ${result.load_average.toFixed(2)}`],
+      ['engine', `${result.isa}, ${result.threads} threads, ${result.weights} weights, ${result.activations} activations, load average ${result.load_average.toFixed(2)}`],
     ]),
   ); // prettier-ignore
 }

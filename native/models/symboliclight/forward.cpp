@@ -24,6 +24,7 @@ class Walk {
         cfg_(p.config),
         w_(p.weights),
         cancel_(p.cancel),
+        i8_(p.activations == ops::Activations::kI8),
         ids_(ids),
         n_(n),
         st_(st),
@@ -91,9 +92,19 @@ class Walk {
     return false;
   }
 
+  // The input of the dense products that follow, as they take it.
+  void prepare(AlignedArray<float>& x) {
+    if (i8_) ops::quantize(k_, x.data(), s_.d_stride, n_, dim(), me_.q8.data(), s_.d_stride, me_.q8_scale);
+  }
+
+  // y = W x over this worker's rows; x has been prepared.
   void linear(const Matrix& w, AlignedArray<float>& x, AlignedArray<float>& y, size_t y_stride) {
     const Range panels = share(w.packed.rows / layout::kPanelRows, 1, team_.index(), team_.size());
-    ops::linear(k_, w, x.data(), s_.d_stride, n_, panels.begin, panels.end, y.data(), y_stride);
+    if (i8_)
+      ops::linear_i8(k_, w, me_.q8.data(), me_.q8_scale, s_.d_stride, n_, panels.begin, panels.end, y.data(),
+                     y_stride);
+    else
+      ops::linear(k_, w, x.data(), s_.d_stride, n_, panels.begin, panels.end, y.data(), y_stride);
   }
 
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
@@ -105,6 +116,7 @@ class Walk {
     const bool attend = cfg_.sparse_attn && any_spike();
     if (cfg_.sparse_attn && b.own_angles) angles(b.inv_freq);
     if (attend) {
+      prepare(s_.c);
       linear(b.q, s_.c, s_.q, s_.d_stride);
       linear(b.k, s_.c, s_.k, s_.d_stride);
       linear(b.v, s_.c, s_.v, s_.d_stride);
@@ -113,6 +125,7 @@ class Walk {
     const Range heads = share(cfg_.n_heads, 1, team_.index(), team_.size());
     for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
     team_.barrier();
+    prepare(s_.u);
     linear(b.out, s_.u, s_.a, s_.d_stride);
     team_.barrier();
     const Range mine = tokens();
@@ -160,6 +173,7 @@ class Walk {
 
   // z = W_up c'; f = [z >= theta]; c'' = LN(c' + W_down f); the next block's spikes are [c'' >= theta].
   void feed_forward(size_t layer, const BlockWeights& b, Activity& activity) {
+    prepare(s_.c);
     linear(b.up, s_.c, s_.z, s_.f_stride);
     team_.barrier();
     const Range mine = tokens();
@@ -198,6 +212,7 @@ class Walk {
   const Config& cfg_;
   const Weights& w_;
   const std::atomic<bool>& cancel_;
+  bool i8_;
   const int32_t* ids_;
   size_t n_;
   State& st_;

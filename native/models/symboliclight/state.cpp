@@ -38,6 +38,8 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
   for (Worker& w : workers) {
     w.slots.resize(visible);
     w.scores.resize(visible);
+    // Each worker quantises for itself: cheaper than a barrier. Untouched pages cost nothing while activations are f32.
+    w.q8 = AlignedArray<int8_t>(kMaxBatch * d_stride);
   }
 }
 

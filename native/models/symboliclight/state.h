@@ -43,6 +43,8 @@ struct Scratch {
   struct Worker {
     std::vector<uint32_t> slots;  ///< [visible]
     std::vector<float> scores;    ///< [visible]
+    AlignedArray<int8_t> q8;      ///< [B, D] the dense input, when activations are i8
+    float q8_scale[kMaxBatch];
     float margin_encoder, margin_mixer, margin_ffn;
   };
   std::vector<Worker> workers;

@@ -81,7 +81,7 @@ void open_and_run(spiked_engine* engine, const char* path) {
 }
 
 spiked_engine* engine_once() {
-  const spiked_engine_options options{1, nullptr};
+  const spiked_engine_options options{1, nullptr, SPIKED_ACTIVATIONS_F32};
   spiked_engine* engine = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&options, &engine, &error) != SPIKED_OK) broken(error.message);

@@ -5,7 +5,7 @@
 Opened open_all(Checks& checks, const char* path, uint32_t n_threads, const char* isa) {
   Opened on;
   spiked_error error{};
-  const spiked_engine_options options{n_threads, isa};
+  const spiked_engine_options options{n_threads, isa, SPIKED_ACTIVATIONS_F32};
   spiked_engine* engine = nullptr;
   checks.status(spiked_engine_open(&options, &engine, &error), SPIKED_OK, "engine_open", error);
   on.engine.reset(engine);

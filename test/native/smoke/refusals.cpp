@@ -8,7 +8,7 @@ namespace {
 void refuse_engine(Checks& checks, uint32_t n_threads, const char* isa, spiked_status expected) {
   spiked_error error{};
   spiked_engine* engine = nullptr;
-  const spiked_engine_options options{n_threads, isa};
+  const spiked_engine_options options{n_threads, isa, SPIKED_ACTIVATIONS_F32};
   checks.status(spiked_engine_open(&options, &engine, &error), expected, "a refused engine", error);
   checks.that(engine == nullptr, "a refused engine gives no handle");
   checks.that(error.code == expected && std::strlen(error.message) > 0, "the error is filled");
