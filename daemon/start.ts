@@ -37,8 +37,15 @@ export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): 
   });
   try {
     const state = await unlessAborted(openState(config, addon, engine, log), abort);
-    const listening = await listen(config.socketPath, (fd) => addon.peerCredentials(fd));
-    return serve(state, listening);
+    const connections = new Connections(state);
+    const listening = await listen(
+      config.socketPath,
+      (fd) => addon.peerCredentials(fd),
+      (socket) => {
+        connections.accept(socket);
+      },
+    );
+    return serve(state, listening, connections);
   } catch (error) {
     engine.close();
     throw error;
@@ -92,11 +99,7 @@ async function openState(
   };
 }
 
-function serve(state: DaemonState, listening: Listening): Daemon {
-  const connections = new Connections(state);
-  listening.server.on('connection', (socket) => {
-    connections.accept(socket);
-  });
+function serve(state: DaemonState, listening: Listening, connections: Connections): Daemon {
   state.log.info(
     { socket: listening.path, pid: process.pid, models: state.models.names, isa: state.engine.isa },
     'ready',

@@ -25,13 +25,18 @@ const attempts = 5;
  * daemons one wins, and whoever can see the path finds a listener with the right mode behind it. A stale path (nobody answers)
  * is first moved aside and looked at again, so that a socket which another daemon put there meanwhile is given back.
  *
+ * @param accept  gets every connection, also one that comes before this function has returned
  * @throws SpikedError ERR_SOCKET_IN_USE, ERR_SOCKET_PATH
  */
-export async function listen(socketPath: string, credentials: PeerCredentials): Promise<Listening> {
+export async function listen(
+  socketPath: string,
+  credentials: PeerCredentials,
+  accept: (socket: net.Socket) => void,
+): Promise<Listening> {
   checkSocketPath(socketPath);
   const path = resolve(socketPath);
   checkSocketPath(path);
-  const server = net.createServer({ allowHalfOpen: true });
+  const server = net.createServer({ allowHalfOpen: true }, accept);
   const hidden = join(dirname(path), `.${randomBytes(6).toString('hex')}.spiked`);
   await bind(server, path, basename(hidden));
   try {
