@@ -1,7 +1,9 @@
-// spiked_bench_kernels [threads] [MiB] [rounds] [isa]: what each memory-bound kernel reads a second, beside plain reads measured in
-// turn with it. Prints one JSON line; docs/bench/README.md says how to read it.
+// spiked_bench_kernels [threads] [MiB] [rounds] [isa]: what each memory-bound kernel reads a second, beside plain reads of the same
+// memory by the same threads, in turn. Prints one JSON line; docs/bench/README.md says how to read it.
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -36,8 +38,23 @@ struct Random {
   float number() { return static_cast<float>(static_cast<int32_t>(next() >> 32)) * 0x1p-31f; }
 };
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// Seconds that the calling thread has run: what other processes took from it is left out, so that a busy machine spoils less.
+double ran_s() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Runs work(team) on the pool; the seconds of the worker that ran longest.
+template <typename Work>
+double longest_s(Pool& pool, Work work) {
+  std::vector<double> seconds(pool.size());
+  pool.run([&](Team& team) {
+    const double begin_s = ran_s();
+    work(team);
+    seconds[team.index()] = ran_s() - begin_s;
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 /// "name":{"median":..,"min":..,"max":..}
@@ -47,34 +64,38 @@ std::string summary(const char* name, std::vector<double> v) {
                 v.back());
 }
 
-/// Times `kernel` and plain reads in turn; `bytes` are what one call has to read.
-template <typename Kernel>
-std::string against_reads(const Options& o, const char* name, size_t bytes, Kernel kernel) {
-  std::vector<double> ours, reads, share;
-  kernel();
+/// Times `work` and plain reads of `memory` in turn; `bytes` are what one run of work has to read.
+template <typename T, typename Work>
+std::string against_reads(const Options& o, Pool& pool, const char* name, size_t bytes,
+                          const AlignedArray<T>& memory, Work work) {
+  std::atomic<uint64_t> sink{0};
+  const size_t memory_bytes = memory.size() * sizeof(T);
+  const auto read_gb_s = [&] {
+    const double seconds = longest_s(pool, [&](Team& team) {
+      const Range r = share(memory_bytes, 4096, team.index(), team.size());
+      sink ^= read_words(reinterpret_cast<const char*>(memory.data()) + r.begin, r.end - r.begin);
+    });
+    return static_cast<double>(memory_bytes) / seconds / 1e9;
+  };
+  std::vector<double> ours, reads, shares;
+  longest_s(pool, work);
   for (unsigned i = 0; i < o.rounds; ++i) {
-    const auto before = read_bandwidth_gb_s(o.n_threads, o.size_bytes / 2, 1);
-    const double begin_s = now_s();
-    kernel();
-    ours.push_back(static_cast<double>(bytes) / (now_s() - begin_s) / 1e9);
-    const auto after = read_bandwidth_gb_s(o.n_threads, o.size_bytes / 2, 1);
-    if (!before.ok() || !after.ok()) return "";
-    reads.push_back((before.value() + after.value()) / 2);
-    share.push_back(ours.back() / reads.back());
+    const double before = read_gb_s();
+    ours.push_back(static_cast<double>(bytes) / longest_s(pool, work) / 1e9);
+    reads.push_back((before + read_gb_s()) / 2);
+    shares.push_back(ours.back() / reads.back());
   }
   return format("{\"kernel\":\"%s\",\"bytes\":%zu,%s,%s,%s}", name, bytes, summary("gb_per_s", ours).c_str(),
-                summary("read_gb_per_s", reads).c_str(), summary("share", share).c_str());
+                summary("read_gb_per_s", reads).c_str(), summary("share", shares).c_str());
 }
 
 /// Arithmetic rate of a batch over weights that stay in the cache.
-template <typename Kernel>
-std::string arithmetic(const Options& o, const char* name, size_t macs, Kernel kernel) {
+template <typename Work>
+std::string arithmetic(const Options& o, Pool& pool, const char* name, size_t macs, Work work) {
   std::vector<double> rate;
-  kernel();
+  longest_s(pool, work);
   for (unsigned i = 0; i < o.rounds; ++i) {
-    const double begin_s = now_s();
-    kernel();
-    rate.push_back(2 * static_cast<double>(macs) / (now_s() - begin_s) / 1e9);
+    rate.push_back(2 * static_cast<double>(macs) / longest_s(pool, work) / 1e9);
   }
   return format("{\"kernel\":\"%s\",\"batch\":%zu,%s}", name, kBatch, summary("gflop_per_s", rate).c_str());
 }
@@ -111,23 +132,32 @@ std::vector<std::string> measure(const Options& o, Pool& pool, const char* matmu
                                  const char* column_name, Matmul matmul, ColumnSum column_sum) {
   Matrix<W> m(o.size_bytes);
   std::vector<std::string> lines;
-  lines.push_back(against_reads(o, matmul_name, m.rows * kWidth * sizeof(W), [&] {
-    pool.run([&](Team& team) {
-      const Range r = share(m.rows / layout::kPanelRows, 1, team.index(), team.size());
-      matmul(m, 1, r, m.y.data(), m.rows);
-    });
+  lines.push_back(against_reads(o, pool, matmul_name, m.rows * kWidth * sizeof(W), m.w, [&](Team& team) {
+    const Range r = share(m.rows / layout::kPanelRows, 1, team.index(), team.size());
+    matmul(m, 1, r, m.y.data(), m.rows);
   }));
-  lines.push_back(against_reads(o, column_name, m.active.size() * kWidth * sizeof(W), [&] {
-    pool.run(
-        [&](Team& team) { column_sum(m, share(kWidth, layout::kColumnRows, team.index(), team.size())); });
-  }));
-  lines.push_back(arithmetic(o, matmul_name, Matrix<W>::kRows * kWidth * kBatch, [&] {
-    pool.run([&](Team& team) {
-      const Range r = share(Matrix<W>::kRows / layout::kPanelRows, 1, team.index(), team.size());
-      matmul(m, kBatch, r, m.out.data(), Matrix<W>::kRows);
-    });
+  lines.push_back(against_reads(
+      o, pool, column_name, m.active.size() * kWidth * sizeof(W), m.w,
+      [&](Team& team) { column_sum(m, share(kWidth, layout::kColumnRows, team.index(), team.size())); }));
+  lines.push_back(arithmetic(o, pool, matmul_name, Matrix<W>::kRows * kWidth * kBatch, [&](Team& team) {
+    const Range r = share(Matrix<W>::kRows / layout::kPanelRows, 1, team.index(), team.size());
+    matmul(m, kBatch, r, m.out.data(), Matrix<W>::kRows);
   }));
   return lines;
+}
+
+/// matmul_i8_i8 at batch 1.
+std::string int8_activations(const Options& o, Pool& pool) {
+  const kernels::Kernels& k = *o.isa->kernels;
+  const Matrix<int8_t> m(o.size_bytes);
+  AlignedArray<int8_t> q(kWidth);
+  AlignedArray<float> y(m.rows);
+  const float q_scale = k.quantize_i8(m.x.data(), kWidth, q.data());
+  return against_reads(o, pool, "matmul_i8_i8", m.rows * kWidth, m.w, [&](Team& team) {
+    const Range r = share(m.rows / layout::kPanelRows, 1, team.index(), team.size());
+    k.matmul_i8_i8(m.w.data(), m.scale.data(), q.data(), &q_scale, kWidth, 1, kWidth, r.begin, r.end,
+                   y.data(), m.rows);
+  });
 }
 
 int run(const Options& o) {
@@ -148,6 +178,7 @@ int run(const Options& o) {
         k.column_sum_i8(m.w.data(), m.scale.data(), kWidth, m.active.data(), m.active.size(), r.begin, r.end,
                         m.column_y.data());
       });
+  lines.push_back(int8_activations(o, *pool));
   for (std::string& line : measure<float>(
            o, *pool, "matmul_f32_f32", "column_sum_f32",
            [&](Matrix<float>&m, size_t batch, Range r, float*y, size_t y_stride) {
@@ -167,10 +198,6 @@ int run(const Options& o) {
       "\"rounds\":%u,\"results\":[",
       build.version, build.commit, build.compiler, o.isa->name, o.n_threads, o.rounds);
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].empty()) {
-      std::fprintf(stderr, "read bandwidth could not be measured\n");
-      return 1;
-    }
     std::printf("%s%s", i == 0 ? "" : ",", lines[i].c_str());
   }
   std::printf("]}\n");

@@ -38,19 +38,6 @@ class Pages {
   size_t size_bytes_;
 };
 
-/// Narrow registers suffice: two 16-byte loads a cycle are several times what a memory bus delivers.
-uint64_t read_all(const uint64_t* data, size_t size_bytes) {
-  typedef uint64_t Lanes __attribute__((vector_size(16)));
-  const auto* p = reinterpret_cast<const Lanes*>(data);
-  Lanes sums[8] = {};
-  for (size_t n = size_bytes / kStepBytes; n > 0; --n, p += 16) {
-    for (size_t i = 0; i < 8; ++i) sums[i] ^= p[i] ^ p[i + 8];
-  }
-  Lanes sum = sums[0];
-  for (size_t i = 1; i < 8; ++i) sum ^= sums[i];
-  return sum[0] ^ sum[1];
-}
-
 /// Pins the calling thread while it lives, then lets it go where it was allowed before.
 class Pin {
  public:
@@ -85,6 +72,19 @@ double now_s() {
 }
 
 }  // namespace
+
+/// Narrow registers suffice: two 16-byte loads a cycle are several times what a memory bus delivers.
+uint64_t read_words(const void* data, size_t size_bytes) {
+  typedef uint64_t Lanes __attribute__((vector_size(16)));
+  const auto* p = static_cast<const Lanes*>(data);
+  Lanes sums[8] = {};
+  for (size_t n = size_bytes / kStepBytes; n > 0; --n, p += 16) {
+    for (size_t i = 0; i < 8; ++i) sums[i] ^= p[i] ^ p[i + 8];
+  }
+  Lanes sum = sums[0];
+  for (size_t i = 1; i < 8; ++i) sum ^= sums[i];
+  return sum[0] ^ sum[1];
+}
 
 Result<double> read_bandwidth_gb_s(unsigned n_threads, size_t size_bytes, unsigned rounds) {
   const std::vector<int> cpus = allowed_cpus();
@@ -127,7 +127,7 @@ Result<double> read_bandwidth_gb_s(unsigned n_threads, size_t size_bytes, unsign
       team.barrier();
       if (team.index() == 0) begin_s = now_s();
       team.barrier();
-      sink.fetch_xor(read_all(own, share_bytes), std::memory_order_relaxed);
+      sink.fetch_xor(read_words(own, share_bytes), std::memory_order_relaxed);
       team.barrier();
       if (team.index() == 0) {
         gb_s.push_back(static_cast<double>(share_bytes * n_threads) / (now_s() - begin_s) / 1e9);

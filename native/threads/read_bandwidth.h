@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "base/status.h"
 
@@ -14,5 +15,8 @@ namespace spiked {
 /// would read less than 1 MiB; ERR_NO_MEMORY.
 /// Blocks; allocates size_bytes and frees it.
 Result<double> read_bandwidth_gb_s(unsigned n_threads, size_t size_bytes, unsigned rounds);
+
+/// The plain read that it times: the exclusive or of all words of whole 256-byte steps, aligned 64.
+uint64_t read_words(const void* data, size_t size_bytes);
 
 }  // namespace spiked
