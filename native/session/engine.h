@@ -17,7 +17,8 @@ struct Engine {
 
   /// isa: a name, or empty for SPIKED_FORCE_ISA, or the best this CPU has.
   /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY.
-  static Result<std::shared_ptr<Engine>> open(unsigned n_threads, const std::string& isa, ops::Activations activations);
+  static Result<std::shared_ptr<Engine>> open(unsigned n_threads, const std::string& isa,
+                                              ops::Activations activations);
 };
 
 }  // namespace spiked

@@ -211,9 +211,9 @@ test('a signal at any time of the start ends it without a trace', async () => {
     const daemon = spawn();
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     const { code, signal } = await daemon.stop();
-    // Before Node has run our first line there is nobody to catch it.
+    // Before Node has run our first line there is nobody to catch it; how long that takes is the machine's affair.
     assert.ok(
-      code === 0 || (signal === 'SIGTERM' && delayMs <= 200),
+      code === 0 || (signal === 'SIGTERM' && daemon.stdout + daemon.stderr === ''),
       `${String(delayMs)} ms: ${String(code ?? signal)}`,
     );
     assert.not.ok(existsSync(daemon.path));

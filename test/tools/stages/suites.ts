@@ -10,7 +10,7 @@ const hardware = 'test/hardware/';
 const slow = /^test\/(arm64|e2e)\//;
 
 const timeoutMs = (file: string, long: boolean): number =>
-  long ? 3_600_000 : slow.test(file) ? 900_000 : 240_000;
+  long ? 3_600_000 : slow.test(file) ? 900_000 : 600_000;
 
 export function testFiles(): string[] {
   return sourceFiles().filter((path) => path.startsWith('test/') && path.endsWith('.test.ts'));
