@@ -22,7 +22,7 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
     table([
       ['spiked', `${info.version} (commit ${info.commit})`],
       ['process', `pid ${info.pid}, up ${info.uptime_s.toFixed(0)} s`],
-      ['engine', `${info.isa}, ${info.threads} threads`],
+      ['engine', `${info.isa}, ${info.threads} threads, ${info.activations} activations`],
       [
         'versions',
         `protocol ${info.protocol_version}, model format ${info.model_format_version}, numerics ${info.numerics_version}`,
