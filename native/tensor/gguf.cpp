@@ -134,8 +134,9 @@ Status GgufFile::map() {
   const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const int e = errno;
-    return {e == ENOENT || e == ENOTDIR ? Code::ERR_FILE_NOT_FOUND : Code::ERR_FILE_IO,
-            path_ + ": " + std::strerror(e)};
+    const bool absent = e == ENOENT || e == ENOTDIR;
+    return {absent ? Code::ERR_FILE_NOT_FOUND : Code::ERR_FILE_IO,
+            path_ + ": expected a readable file, found: " + std::strerror(e)};
   }
   struct stat st {};
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {

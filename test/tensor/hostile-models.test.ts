@@ -336,6 +336,7 @@ test('a missing file and a folder have errors of their own', async () => {
       (e: unknown) => e,
     );
     assert.is((error as SpikedError).code, code);
+    assert.match((error as SpikedError).message, /: expected a (readable|regular) file/);
   }
 });
 
