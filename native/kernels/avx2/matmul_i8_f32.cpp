@@ -10,8 +10,7 @@ using layout::kPanelBytes;
 using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
-/// One panel at a time: far enough ahead to hide memory, near enough to stay in L1.
-constexpr size_t kPrefetchBytes = 4096;
+constexpr size_t kLineBytes = 64;
 /// Wider rows push the activations out of L1; two panels a pass then halve their traffic.
 constexpr size_t kWideColumns = 4096;
 /// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
@@ -28,19 +27,12 @@ __m128 reduce_rows(const __m256 (&p)[kPanelRows]) {
   return _mm_add_ps(_mm_add_ps(s[0], s[2]), _mm_add_ps(s[1], s[3]));
 }
 
-/// locality 3: into L1, 2: into L2.
-template <int locality>
-void prefetch_block(const int8_t* block) {
-  __builtin_prefetch(block, 0, locality);
-  __builtin_prefetch(block + 64, 0, locality);
-}
-
 __m256 load_weights(const int8_t* w) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))));
 }
 
 /// n_panels neighbouring panels times n_tokens tokens, their 4 * n_panels * n_tokens sums in registers.
-template <size_t n_panels, size_t n_tokens, bool prefetch>
+template <size_t n_panels, size_t n_tokens>
 void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, float* y,
               size_t y_stride) {
   const size_t panel_bytes = kPanelRows * cols;
@@ -52,12 +44,11 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
   }
   for (size_t c = 0; c < cols; c += kPanelBytes) {
     const int8_t* block = w + c * kPanelRows;
-    if constexpr (prefetch && n_panels == 1) {
-      prefetch_block<3>(block + kPrefetchBytes);
-    } else if constexpr (prefetch) {
-      // The next panels in memory order, though these are walked side by side: the bus sees one stream.
+    if constexpr (n_panels > 1) {
+      // The next panels in memory order, though these are walked side by side: the bus sees one stream. One panel at a time is
+      // such a stream by itself, and there any prefetch of ours cost a tenth of the bandwidth.
       const int8_t* next = w + n_panels * (panel_bytes + c * kPanelRows);
-      for (size_t i = 0; i < n_panels; ++i) prefetch_block<2>(next + i * kBlockBytes);
+      for (size_t i = 0; i < n_panels * kBlockBytes; i += kLineBytes) __builtin_prefetch(next + i, 0, 2);
     }
 #pragma GCC unroll 4
     for (size_t j = 0; j < kPanelBytes; j += 8) {
@@ -88,11 +79,11 @@ void multiply_one_token(const int8_t* w, const float* scale, const float* x, siz
   size_t panel = panel_begin;
   for (; cols > kWideColumns && panel + 2 <= panel_end; panel += 2) {
     const size_t row = panel * kPanelRows;
-    multiply<2, 1, true>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+    multiply<2, 1>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
   }
   for (; panel < panel_end; ++panel) {
     const size_t row = panel * kPanelRows;
-    multiply<1, 1, true>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+    multiply<1, 1>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
   }
 }
 
@@ -103,15 +94,13 @@ void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t
     const int8_t* wp = w + row * cols;
     size_t t = 0;
     for (; t + kTokens <= n_tokens; t += kTokens) {
-      multiply<1, kTokens, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
-                                  y_stride);
+      multiply<1, kTokens>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
+                           y_stride);
     }
     if (n_tokens - t == 2) {
-      multiply<1, 2, true>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
-                           y_stride);
+      multiply<1, 2>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
     } else if (n_tokens - t == 1) {
-      multiply<1, 1, false>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
-                            y_stride);
+      multiply<1, 1>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
     }
   }
 }

@@ -10,8 +10,6 @@ using layout::kPanelBytes;
 using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
-/// Far enough ahead to hide memory, near enough to stay in L1.
-constexpr size_t kPrefetchBytes = 4096;
 
 /// acc += the 32 products of w and q, four to an int32 lane. |w| goes in as unsigned and its sign to q, so that pairs stay below
 /// 2 * 128 * 127 < 2^15 even for w = -128; q = -128 would break it, and a quantiser never gives it.
@@ -33,8 +31,6 @@ void multiply(const int8_t* w, const float* scale, const int8_t* q, const float*
     for (__m256i& row : token) row = _mm256_setzero_si256();
   }
   for (size_t c = 0; c < cols; c += kPanelBytes, w += kBlockBytes) {
-    __builtin_prefetch(w + kPrefetchBytes);
-    __builtin_prefetch(w + kPrefetchBytes + 64);
     __m256i qs[n_tokens];
 #pragma GCC unroll 2
     for (size_t t = 0; t < n_tokens; ++t) {
