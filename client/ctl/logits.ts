@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { NativeModel } from '../../native/host/index.js';
 import { useModel, withActivations, withThreads } from './engine.js';
@@ -52,16 +52,30 @@ async function logits(path: string, options: LogitsOptions): Promise<void> {
 }
 
 async function writeLogits(model: NativeModel, options: LogitsOptions, output: string): Promise<void> {
-  const partial = `${output}.${process.pid}.tmp`;
+  const there = await stat(output).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) return writeThrough(model, options, output);
+  // A link keeps pointing where it did.
+  const path = there === undefined ? output : await realpath(output);
+  const partial = `${path}.${process.pid}.tmp`;
   const file = await open(partial, 'wx');
   try {
     for await (const rows of logitRows(model, options)) await file.writeFile(bytesOf(rows));
     await file.close();
-    await rename(partial, output);
+    await rename(partial, path);
   } catch (error) {
     await file.close();
     await rm(partial, { force: true });
     throw error;
+  }
+}
+
+/** A device, pipe or terminal is written to, never replaced. */
+async function writeThrough(model: NativeModel, options: LogitsOptions, output: string): Promise<void> {
+  const file = await open(output, 'w');
+  try {
+    for await (const rows of logitRows(model, options)) await file.writeFile(bytesOf(rows));
+  } finally {
+    await file.close();
   }
 }
 

@@ -43,6 +43,8 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
 /** A reader that went away (`| head`) ends the program quietly, as SIGPIPE would. */
 export function exitWhenReaderLeaves(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 141 : 1);
+    if (error.code === 'EPIPE') process.exit(141);
+    remark(`ERR_FILE_IO: standard output: expected room for the answer, found ${error.message}`);
+    process.exit(1);
   });
 }

@@ -159,7 +159,7 @@ const textGenerate = {
     max_tokens: z.int().min(1).default(128),
     temperature: z.number().min(0).max(100).default(0.8),
     top_k: z.int().min(0).max(0x7fff_ffff).default(50),
-    top_p: z.number().min(0).max(1).default(0.9),
+    top_p: z.number().gt(0).max(1).default(0.9),
     repetition_penalty: z.number().min(0.01).max(100).default(1),
     adaptive_temperature: z.boolean().default(false),
     seed: field.seed.optional(),

@@ -93,6 +93,10 @@ export class Generation implements Job {
     return this.prompt !== null && this.setup.listener.ready();
   }
 
+  stalled(): boolean {
+    return !this.setup.listener.ready();
+  }
+
   async turn(): Promise<boolean> {
     this.inTurn = true;
     try {

@@ -4,6 +4,8 @@ import { SpikedError } from '../../client/protocol/index.js';
 export interface Job {
   /** False while it waits for something other than the engine: its prompt's ids, its reader. */
   ready(): boolean;
+  /** True while its reader is behind: it then gives its place to one that waits. */
+  stalled(): boolean;
   /** One step on the engine. Never rejects. True when the job is over. */
   turn(): Promise<boolean>;
   /** Ends it: at once, or when the turn it is in has ended. */
@@ -15,9 +17,13 @@ export interface SchedulerLimits {
   maxQueue: number;
 }
 
+/** Stalled jobs keep their state in memory, so they are bounded too: all together at most this many times maxActive. */
+const stalledFactor = 4;
+
 /**
  * Shares the one engine: active jobs take turns in a fixed circle, one step each; the others wait in order of arrival.
- * A job that is not ready is passed over and keeps its place.
+ * A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody waits for it;
+ * it comes back into the circle as it is.
  */
 export class Scheduler {
   private readonly active: Job[] = [];
@@ -38,7 +44,7 @@ export class Scheduler {
   /** @throws SpikedError ERR_BUSY when the queue is full */
   submit(job: Job): void {
     const { maxActive, maxQueue } = this.limits;
-    if (this.active.length < maxActive) this.active.push(job);
+    if (this.hasRoom()) this.active.push(job);
     else if (this.waiting.length < maxQueue) this.waiting.push(job);
     else {
       const state = `${this.active.length} requests active, ${this.waiting.length} waiting`;
@@ -89,12 +95,19 @@ export class Scheduler {
     if (this.active.length === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 
+  private hasRoom(): boolean {
+    const { maxActive } = this.limits;
+    const moving = this.active.reduce((n, job) => n + (job.stalled() ? 0 : 1), 0);
+    return moving < maxActive && this.active.length < stalledFactor * maxActive;
+  }
+
   private next(): Job | undefined {
+    this.admit();
     return this.active.find((job) => job.ready());
   }
 
   private admit(): void {
-    while (this.active.length < this.limits.maxActive) {
+    while (this.hasRoom()) {
       const job = this.waiting.shift();
       if (!job) return;
       this.active.push(job);

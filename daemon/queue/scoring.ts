@@ -47,6 +47,10 @@ export class Scoring implements Job {
     return this.ids !== null;
   }
 
+  stalled(): boolean {
+    return false;
+  }
+
   async turn(): Promise<boolean> {
     const ids = this.ids ?? new Int32Array();
     try {

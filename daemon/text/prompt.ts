@@ -55,7 +55,7 @@ export async function readPrompt(
   const size = model.native.info.vocabSize;
   const unknown = ids.find((id) => id >= size);
   if (unknown !== undefined) {
-    throw new SpikedError('ERR_TOKEN_UNKNOWN', `prompt: expected ids below ${size}, found ${unknown}`);
+    throw new SpikedError('ERR_TOKEN_UNKNOWN', `tokens: expected ids below ${size}, found ${unknown}`);
   }
   if (ids.length > room) {
     const limit = `a context of ${model.contextLimit} tokens`;

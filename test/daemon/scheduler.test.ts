@@ -20,6 +20,10 @@ class Steps implements Job {
     return !this.paused;
   }
 
+  stalled(): boolean {
+    return this.paused;
+  }
+
   async turn(): Promise<boolean> {
     this.trace.push(this.name);
     await new Promise((resolve) => setImmediate(resolve));
@@ -53,6 +57,26 @@ test('active jobs take turns one step each; the next one comes in when one is do
   assert.is(trace.slice(0, 4).join(''), 'abab');
   assert.equal([...trace].sort().join(''), 'aaabbcc');
   assert.ok(trace.indexOf('c') > trace.lastIndexOf('b'), 'c waited for a place');
+});
+
+test('a job whose reader is behind gives its place to one that waits, up to a bound', async () => {
+  const { scheduler, trace, job } = setup(1, 10);
+  const paused = Array.from({ length: 4 }, (_, i) => {
+    const steps = job(`p${i}`, 1);
+    steps.paused = true;
+    return steps;
+  });
+  const late = job('late', 1);
+  assert.is(scheduler.activeCount, 4, 'paused jobs make room four times over');
+  assert.is(scheduler.waitingCount, 1);
+  paused[0]?.cancel();
+  while (!trace.includes('late')) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(trace, ['late']);
+  assert.not.ok(late.cancelled);
+  for (const steps of paused.slice(1)) steps.paused = false;
+  scheduler.wake();
+  await scheduler.whenIdle();
+  assert.equal([...trace].sort(), ['late', 'p1', 'p2', 'p3']);
 });
 
 test('a job that arrives late shares from then on', async () => {

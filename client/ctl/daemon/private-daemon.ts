@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import { connect, isErrorCode, SpikedError, type Client } from '../../index.js';
 const daemonProgram = fileURLToPath(new URL('../../../daemon/main.js', import.meta.url));
 const startTimeoutMs = 120_000;
 const stopTimeoutMs = 10_000;
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const keptStderrBytes = 16_384;
 
 /** A daemon of our own: a child process on a socket that nobody else knows. */
@@ -37,15 +39,25 @@ export async function startPrivateDaemon(model: string): Promise<PrivateDaemon> 
     detached: true,
   });
   const log = keepTail(child);
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
+  const leave = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', leave);
+  const handlers = stopSignals.map(
+    (signal) => [signal, () => process.exit(128 + constants.signals[signal])] as const,
+  );
+  for (const [signal, handler] of handlers) process.on(signal, handler);
   const stop = async () => {
     await endChild(child);
-    process.off('exit', kill);
+    process.off('exit', leave);
+    for (const [signal, handler] of handlers) process.off(signal, handler);
     await rm(folder, { recursive: true, force: true });
   };
   try {
     const client = await connectWhenReady(child, socketPath, log);
+    // From here on the caller knows what an interrupt should end first.
+    for (const [signal, handler] of handlers) if (signal === 'SIGINT') process.off(signal, handler);
     return {
       pid: child.pid ?? 0,
       socketPath,
@@ -83,7 +95,7 @@ async function connectWhenReady(child: ChildProcess, path: string, log: () => st
 
 /** The daemon's own last error, which says more than that it ended. */
 function reasonOf(child: ChildProcess, log: string): SpikedError {
-  const errors = [...log.matchAll(/(ERR_[A-Z_]+): ([^\n"]+)/g)];
+  const errors = [...log.matchAll(/^spiked: (ERR_[A-Z_]+): (.+)$/gm)];
   const [, code = '', message = ''] = errors.at(-1) ?? [];
   if (isErrorCode(code)) return new SpikedError(code, message.trim());
   return new SpikedError(
