@@ -28,10 +28,9 @@ test('bench decode: the share is made of the other figures', async () => {
   );
 });
 
-test('the demo streams, reports and stops its daemon', async () => {
-  const model = await synthModel('demo', { tokenizer: true });
+test('the demo streams the bundled model, reports and stops its daemon', async () => {
   const demo = join(root, 'dist/client/ctl/demo.js');
-  const { code, stdout, stderr } = await run(process.execPath, [demo, model], { timeoutMs: 120_000 });
+  const { code, stdout, stderr } = await run(process.execPath, [demo], { timeoutMs: 120_000 });
   assert.is(code, 0, stderr);
   assert.match(stdout, /speed +[\d.]+ tokens\/s/);
   assert.match(stdout, /peak memory +[\d.]+ MiB/);
