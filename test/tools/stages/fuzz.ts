@@ -1,10 +1,12 @@
-import { mkdtempSync, copyFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { mustFail, programPath } from '../native-build.js';
+import { join } from 'node:path';
+import { encode } from '../../tensor/gguf-draft.js';
+import { tinyModel } from '../../tensor/tiny-model.js';
+import { mustFail, programPath, runProgram } from '../native-build.js';
 import { run } from '../process.js';
 import { add, byExit, skip, type Stage, type StageResult } from '../report.js';
-import { tinyModelFile, tinyWeights } from '../tiny-model.js';
+
 import { addressBuild, buildAddress } from './sanitizers.js';
 
 const seed = 1;
@@ -41,6 +43,22 @@ async function withLibFuzzer(corpus: string, seconds: number): Promise<StageResu
   );
 }
 
+/** Models as small as the format allows in each of its forms: the smaller the file, the more inputs a second. */
+function writeCorpus(folder: string): string[] {
+  const small = { vocab: 20, dim: 8, heads: 2, ffn: 12, layers: 1, window: 3, anchors: 1 };
+  const models = {
+    f32: tinyModel(small),
+    int8: tinyModel({ ...small, weights: 'int8', tokenizer: Buffer.from('no tokenizer') }),
+    'no-attention': tinyModel({ ...small, form: '194m', sparseAttn: false }),
+    'no-prior': tinyModel({ ...small, form: '194m', dynamicPrior: false }),
+  };
+  return Object.entries(models).map(([name, draft]) => {
+    const path = join(folder, `${name}.gguf`);
+    writeFileSync(path, encode(draft));
+    return path;
+  });
+}
+
 /** Mutated model files, read and run under AddressSanitizer and UBSan. */
 export const fuzz: Stage = {
   name: 'fuzz',
@@ -51,16 +69,14 @@ export const fuzz: Stage = {
     const seconds = long ? 600 : 20;
     const corpus = mkdtempSync(join(tmpdir(), 'spiked-'));
     try {
-      const files: string[] = [];
-      for (const weights of tinyWeights) {
-        const model = tinyModelFile(weights);
-        files.push(join(corpus, basename(model)));
-        copyFileSync(model, join(corpus, basename(model)));
-      }
+      const files = writeCorpus(corpus);
+      // A corpus that the loader refuses would keep the fuzzers outside.
+      const valid: StageResult[] = [];
+      for (const file of files) valid.push(await runProgram(addressBuild, 'spiked_engine_smoke', [file]));
       const fuzzer = clang
         ? withLibFuzzer(corpus, seconds)
         : skip('fuzz: libFuzzer: clang with its runtime is not installed');
-      return add(await withMutator(files, seconds), await fuzzer);
+      return add(...valid, await withMutator(files, seconds), await fuzzer);
     } finally {
       rmSync(corpus, { recursive: true, force: true });
     }
