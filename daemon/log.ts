@@ -5,8 +5,8 @@ export type { Logger };
 
 /** JSON lines on stderr. Prompts and texts are never logged. */
 export function openLog(level: Config['logLevel']): Logger {
-  return pino(
-    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
-    destination({ fd: 2, sync: true }),
-  );
+  const stderr = destination({ fd: 2, sync: true });
+  // Whoever reads the log may go; the daemon stays.
+  stderr.on('error', () => undefined);
+  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stderr);
 }

@@ -17,6 +17,7 @@ export async function run(argv: readonly string[], stop: AbortController): Promi
       process.stdin.on('end', abort).on('close', abort).on('error', abort).resume();
     }
     daemon = await startDaemon(options, stop.signal);
+    process.stdout.on('error', () => undefined);
     process.stdout.write(`spiked: ready at ${daemon.address}, pid ${process.pid}\n`);
     await aborted(stop.signal);
     await daemon.close();

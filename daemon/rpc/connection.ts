@@ -189,7 +189,11 @@ export class Connection {
   }
 
   private badInput(error: unknown): void {
-    if (!(error instanceof FrameError)) throw error;
+    if (!(error instanceof FrameError)) {
+      this.log.error({ err: error }, 'a message failed unexpectedly');
+      this.close(new SpikedError('ERR_INTERNAL', 'a message failed unexpectedly; the log has the reason'));
+      return;
+    }
     if (error.messageId !== null && !this.inFlight.has(error.messageId)) this.refuse(error.messageId, error);
     this.protocolError(error);
   }
@@ -219,8 +223,10 @@ export class Connection {
   }
 
   private finish(id: number, message: unknown[]): void {
-    if (!this.inFlight.delete(id)) return;
+    if (!this.inFlight.has(id)) return;
+    // First the bytes: what cannot be encoded must still be answered, with an error.
     this.outbox.send(message);
+    this.inFlight.delete(id);
     this.endWhenDone();
   }
 

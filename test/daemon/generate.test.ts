@@ -13,7 +13,16 @@ test.before(async () => {
   const bare = await goldenModel(smallCase, { name: 'bare' });
   const other = await goldenModel('e_base194m', { name: 'other', weights: 'int8' });
   const spoken = await goldenModel(smallCase, { name: 'spoken', tokenizer: true });
-  daemon = await DaemonProcess.start(['--model', bare, '--model', other, '--model', spoken]);
+  daemon = await DaemonProcess.start([
+    '--model',
+    bare,
+    '--model',
+    other,
+    '--model',
+    spoken,
+    '--log-level',
+    'trace',
+  ]);
   client = await daemon.client();
 });
 test.after(async () => {
@@ -227,6 +236,22 @@ test('wrong prompts are refused by name', async () => {
     /at most 262144 bytes/,
   );
   await refused({ tokens: [1], max_tokens: 4097 }, 'ERR_INVALID_ARGUMENT', /at most 4096, found 4097/);
+});
+
+test('the log never holds a prompt or a text, even at its most talkative', async () => {
+  const word = 'unmistakable';
+  const { result } = await generate({
+    prompt: word,
+    model: 'spoken',
+    temperature: 0,
+    max_tokens: 30,
+    stop: [`${word}s`],
+  });
+  await refused({ prompt: word, model: 'spoken', temperature: -1 }, 'ERR_INVALID_ARGUMENT', /temperature/);
+  await client.encode(word, { model: 'spoken' });
+  assert.match(daemon.stderr, /"level":20/);
+  assert.not.ok(daemon.stderr.includes(word));
+  assert.not.ok(result.text.length > 5 && daemon.stderr.includes(result.text));
 });
 
 test('an empty prompt with BOS is a prompt', async () => {

@@ -63,18 +63,22 @@ test('active generations take turns token by token', async () => {
 });
 
 test('fair between connections, too', async () => {
-  const [a, b] = [await open(), await open()];
-  start(a, 1);
-  await a.until('a first token', () => a.events('text.token').length > 0);
-  start(b, 1, { max_tokens: 40 });
-  await b.result(1);
-  const times = b.events('text.token').map((event) => BigInt(event['t_ns'] as number));
-  const [first, last] = [times[0] ?? 0n, times.at(-1) ?? 0n];
-  const meanwhile = a.events('text.token').filter((event) => {
-    const at = BigInt(event['t_ns'] as number);
-    return at > first && at < last;
-  });
-  assert.ok(Math.abs(meanwhile.length - 39) <= 2, `${String(meanwhile.length)} tokens of a beside 40 of b`);
+  for (let attempt = 0; ; attempt++) {
+    const [a, b] = [await open(), await open()];
+    // Short enough never to be held back by what this process has not read yet.
+    start(a, 1, { max_tokens: 250, ignore_eos: true });
+    start(b, 1, { max_tokens: 40, ignore_eos: true });
+    await Promise.all([a.result(1), b.result(1)]);
+    const times = (raw: RawClient): bigint[] =>
+      raw.events('text.token').map((event) => BigInt(event['t_ns'] as number));
+    const [first, last] = [times(b)[0] ?? 0n, times(b).at(-1) ?? 0n];
+    const meanwhile = times(a).filter((at) => at > first && at < last).length;
+    const bothRan = (times(a).at(-1) ?? 0n) > last;
+    // On a busy machine the second request can arrive when the first is nearly done.
+    if (!bothRan && attempt < 10) continue;
+    assert.ok(Math.abs(meanwhile - 39) <= 2, `${String(meanwhile)} tokens of a beside 40 of b`);
+    return;
+  }
 });
 
 test('cancel a running generation: one answer, nothing after it', async () => {

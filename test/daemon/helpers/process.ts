@@ -7,6 +7,7 @@ import { root, tempDir } from '../../tools/suite.js';
 
 export const daemonProgram = join(root, 'dist/daemon/main.js');
 const startMs = 60_000;
+const endMs = 60_000;
 
 export interface Ended {
   code: number | null;
@@ -33,9 +34,14 @@ export class DaemonProcess {
   }
 
   /** Starts `spiked` without waiting for it to be ready. */
-  static spawn(args: readonly string[], path: string = socketPath()): DaemonProcess {
+  static spawn(
+    args: readonly string[],
+    path: string = socketPath(),
+    env: NodeJS.ProcessEnv = {},
+  ): DaemonProcess {
     const child = spawn(process.execPath, [daemonProgram, '--socket', path, '--threads', '1', ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     });
     return new DaemonProcess(child, path);
   }
@@ -50,29 +56,35 @@ export class DaemonProcess {
     return this.child.pid ?? 0;
   }
 
+  /** Waits for the line that says so. */
   async ready(): Promise<void> {
-    const until = Date.now() + startMs;
-    const line = (async () => {
-      while (!this.stdout.includes('\n')) {
-        if (Date.now() > until)
-          throw new Error(`the daemon is not ready after ${String(startMs)} ms: ${this.stderr}`);
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    })();
-    const early = this.ended.then(({ code, signal }) => {
-      throw new Error(`the daemon ended with ${String(code ?? signal)}: ${this.stderr}`);
+    const late = setTimeout(() => this.child.kill('SIGKILL'), startMs);
+    const line = new Promise<'ready'>((resolve) => {
+      const look = (): void => {
+        if (this.stdout.includes('\n')) resolve('ready');
+      };
+      this.child.stdout?.on('data', look);
+      look();
     });
-    early.catch(() => undefined);
-    await Promise.race([line, early]);
+    const first = await Promise.race([line, this.ended]);
+    clearTimeout(late);
+    if (first === 'ready') return;
+    throw new Error(`the daemon ended with ${String(first.code ?? first.signal)}: ${this.stderr}`);
   }
 
   client(): Promise<Client> {
     return connect({ path: this.path });
   }
 
-  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+  /** Sends a signal and waits for the end. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
     this.child.kill(signal);
-    return this.ended;
+    const timer = setTimeout(() => this.child.kill('SIGABRT'), endMs);
+    const ended = await this.ended;
+    clearTimeout(timer);
+    if (ended.signal === 'SIGABRT')
+      throw new Error(`the daemon did not end within ${String(endMs)} ms: ${this.stderr}`);
+    return ended;
   }
 }
 
