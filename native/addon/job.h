@@ -20,6 +20,7 @@ class Job {
   virtual void run() = 0;
   /// JS thread, while run() may be under way: makes it end early if it can.
   virtual void cancel() {}
+  /// Does nothing when the environment is ending and JavaScript can run no more.
   void settle(Napi::Env env);
   Napi::Promise promise() const { return deferred_.Promise(); }
 

@@ -40,10 +40,12 @@ test('worker threads compute side by side, each with its own engine', async () =
 
 test('a worker can be terminated in the middle of a call, again and again', async () => {
   const path = modelFile({ layers: 4, dim: 96, heads: 3, ffn: 768 });
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < 60; i++) {
     const { worker, message } = start(path, true);
     await message;
-    await new Promise((resolve) => setTimeout(resolve, i * 7));
+    // Fine steps: a result that is under way when JavaScript ends once ended the process.
+    const until = performance.now() + (i % 30) * 0.4;
+    while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
     assert.is(await worker.terminate(), 1);
   }
 });
