@@ -7,7 +7,7 @@ const test = suite('words');
 
 /** The repository speaks of the product, never of the machine or the registry it was made with. */
 const forbidden: readonly [what: string, pattern: RegExp][] = [
-  ['a folder of some machine', /(?<![\w.~\-/])\/(?:home|root|work|farm|mnt|Users|workspace|builds)\/[\w.-]/],
+  ['a folder of some machine', /(?<![\w.~\-/])\/(?:home|root|work|mnt|Users|workspace|builds)\/[\w.-]/],
   ['a folder of some machine', /\/tmp\/[a-z]\//],
   [
     'a package host',
@@ -37,10 +37,10 @@ test('no file names a machine folder or a package host', () => {
 
 test('planted faults are reported, and paths of the product are not', () => {
   const bad = [
-    'cd /work/main',
-    'see /tmp/w/x',
+    'cd /builds/main',
+    'see /tmp/q/x',
     '"/home/me/model.gguf"',
-    'https://registry.npmjs.org/uvu',
+    'https://npm-mirror.example/uvu',
     '"resolved": "https://x/uvu.tgz"',
     'http://10.0.0.1:4873/uvu',
   ];
@@ -48,9 +48,9 @@ test('planted faults are reported, and paths of the product are not', () => {
   const good = [
     '/run/spiked/spiked.sock',
     '/var/lib/spiked',
-    'native/work/main',
+    'native/home/main',
     '/tmp/spiked-1/s',
-    '../work/main',
+    '../mnt/main',
   ];
   for (const line of good) assert.equal(wordFaults('a', line), [], line);
 });
