@@ -94,7 +94,6 @@ class Taker {
     const std::vector<uint64_t> found(t.dims, t.dims + t.n_dims);
     if (found != expected)
       return error(name, "expected stored dims " + shape_text(expected) + ", found " + shape_text(found));
-    // The padded element count must be the tensor's, so that a kernel may walk it.
     return {};
   }
 
