@@ -99,6 +99,47 @@ using MatmulI8I8 = void (*)(const int8_t* w, const float* scale, const int8_t* q
                             size_t q_stride, size_t batch, size_t cols, size_t panel_begin, size_t panel_end,
                             float* y, size_t y_stride);
 
+/// q[i] = x[i] / scale rounded half to even and clipped to +-32639; returns scale = max |x| / 32639, or 1 when that is 0.
+///
+/// 32639 = 127 * 256 + 127, the largest that splits into two signed byte planes. As QuantizeI8 otherwise.
+using QuantizeI16 = float (*)(const float* x, size_t n, int16_t* q);
+
+/// y[t, r] = f32(sum_c w[r, c] * q[t, c]) * (q_scale[t] * scale[r]); as MatmulI8I8 with 16-bit activations in [-32639, 32639].
+///
+/// Exact: |sum| <= 128 * 32639 * cols < 2^39 for cols < 2^17; lanes are int32 for at most 2,048 columns (128 * 32639 * 2048 / 4
+/// lanes < 2^31), int64 from there on. The int64 sum is rounded once to f32.
+using MatmulI8I16 = void (*)(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale,
+                             size_t q_stride, size_t batch, size_t cols, size_t panel_begin, size_t panel_end,
+                             float* y, size_t y_stride);
+
+/// y[t, r] over 4-bit weights with one f16 scale a group of 32 columns (docs/numerics.md has the order).
+///
+/// w        panel_4x32_i4 of [rows, cols], cols % 32 == 0 (padded), aligned 64
+/// x, y     as MatmulF32F32
+///
+/// For each group g ascending, in four lanes by column mod 4: t[l] starts +0, t[l] = fma(f32(w), x, t[l]) over the group's columns
+/// ascending; then p[l] = fma(t[l], scale[r, g], p[l]), p starting +0. y = (p0 + p2) + (p1 + p3).
+using MatmulI4F32 = void (*)(const uint8_t* w, const float* x, size_t x_stride, size_t batch, size_t cols,
+                             size_t panel_begin, size_t panel_end, float* y, size_t y_stride);
+
+/// As MatmulI4F32 with quantised activations: t[l] = f32(exact integer sum over the lane's eight columns of the group), and
+/// y = ((p0 + p2) + (p1 + p3)) * q_scale[t]. |sum| <= 8 * 8 * 127 < 2^24, so the conversion is exact.
+using MatmulI4I8 = void (*)(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride,
+                            size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                            size_t y_stride);
+
+/// As MatmulI4I8 with 16-bit activations: |sum| <= 8 * 8 * 32639 < 2^24.
+using MatmulI4I16 = void (*)(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride,
+                             size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                             size_t y_stride);
+
+/// y[r] = fma over k ascending of x[k] * w[r, k], one accumulator an output starting +0, for r in [row_begin, row_end): a dense
+/// product over column_major weights. Only for comparing layouts.
+///
+/// w, rows  as ColumnSumF32; x f32 [cols]
+using ColumnProductF32 = void (*)(const float* w, size_t rows_padded, const float* x, size_t cols,
+                                  size_t row_begin, size_t row_end, float* y);
+
 struct Kernels {
 #define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
 #include "kernels/list.def"

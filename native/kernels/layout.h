@@ -15,6 +15,23 @@ inline constexpr size_t kPanelBytes = 32;
 /// Columns are padded to this for every type, so that one activation buffer fits all.
 inline constexpr size_t kPanelColumns = 32;
 
+/// panel_4x32_i4: the same panels of four rows with 4-bit weights and their scales in one stream.
+///
+///   block of up to 8 groups of 32 columns:  | f16 scale [8 groups][4 rows] | group 0: row 0 | row 1 | row 2 | row 3 | group 1 ...
+///
+/// 64 bytes of scales (also before fewer than 8 groups), then 64 bytes a group: 16 a row, four little-endian 32-bit lanes. Nibble
+/// k (from the lowest) of lane l is column 4k + l of the group, two's complement in [-7, 7].
+inline constexpr size_t kGroupColumns = 32;
+inline constexpr size_t kBlockGroups = 8;
+inline constexpr size_t kGroupBytes = 64;
+inline constexpr size_t kGroupScaleBytes = 64;
+
+/// Bytes of one panel_4x32_i4 panel of `cols` columns (a multiple of 32).
+constexpr size_t i4_panel_bytes(size_t cols) {
+  const size_t groups = cols / kGroupColumns;
+  return groups * kGroupBytes + (groups + kBlockGroups - 1) / kBlockGroups * kGroupScaleBytes;
+}
+
 /// column_major: column c holds the rows' weights for input c, padded to kColumnRows rows.
 inline constexpr size_t kColumnRows = 64;
 

@@ -7,10 +7,11 @@
 
 namespace spiked {
 
-/// Storage types of our own tensors; numbers are ggml's.
-enum class DType : int32_t { kF32 = 0, kI8 = 24 };
-enum class Layout : int32_t { kRowMajor = 0, kPanel4x32 = 1, kColumnMajor = 2 };
+/// Storage types of our own tensors; numbers are ggml's, but for kI4, which GGUF does not know: there it is I8 bytes.
+enum class DType : int32_t { kF32 = 0, kI8 = 24, kI4 = 1004 };
+enum class Layout : int32_t { kRowMajor = 0, kPanel4x32 = 1, kColumnMajor = 2, kPanel4x32I4 = 3 };
 
+/// Bytes of one element; kI4 has none of its own (see packed_bytes).
 inline size_t dtype_bytes(DType t) { return t == DType::kF32 ? 4 : 1; }
 inline const char* dtype_name(DType t) { return t == DType::kF32 ? "F32" : "I8"; }
 const char* layout_name(Layout layout);
@@ -18,7 +19,10 @@ const char* layout_name(Layout layout);
 /// Physical rows and columns of a packed [rows, cols] matrix (docs/model-file.md: R4, R64, C32).
 struct PackedShape {
   size_t rows, cols;
-  size_t size_bytes(DType t) const { return rows * cols * dtype_bytes(t); }
+  size_t size_bytes(DType t) const {
+    if (t == DType::kI4) return rows / layout::kPanelRows * layout::i4_panel_bytes(cols);
+    return rows * cols * dtype_bytes(t);
+  }
 };
 PackedShape packed_shape(Layout layout, size_t rows, size_t cols);
 
@@ -32,7 +36,10 @@ struct Matrix {
   const float* scale = nullptr;  ///< [packed.rows], only for kI8
 
   /// Bytes that a product with all columns must read at least: weights and scales, padding not counted.
-  size_t logical_bytes() const { return rows * cols * dtype_bytes(dtype) + scale_bytes(); }
+  size_t logical_bytes() const {
+    if (dtype == DType::kI4) return rows * ((cols + 1) / 2 + (cols + 31) / 32 * 2);
+    return rows * cols * dtype_bytes(dtype) + scale_bytes();
+  }
   size_t scale_bytes() const { return dtype == DType::kI8 ? rows * sizeof(float) : 0; }
 };
 
