@@ -32,6 +32,22 @@ constexpr size_t i4_panel_bytes(size_t cols) {
   return groups * kGroupBytes + (groups + kBlockGroups - 1) / kBlockGroups * kGroupScaleBytes;
 }
 
+/// Bytes from a panel's start to group g's four rows, and to its four f16 scales.
+constexpr size_t i4_group_at(size_t g) {
+  constexpr size_t kBlockBytes = kGroupScaleBytes + kBlockGroups * kGroupBytes;
+  return g / kBlockGroups * kBlockBytes + kGroupScaleBytes + g % kBlockGroups * kGroupBytes;
+}
+constexpr size_t i4_scales_at(size_t g) {
+  constexpr size_t kBlockBytes = kGroupScaleBytes + kBlockGroups * kGroupBytes;
+  return g / kBlockGroups * kBlockBytes + g % kBlockGroups * kPanelRows * sizeof(uint16_t);
+}
+
+/// Weight of column c of a group, from the 16 bytes of its row.
+constexpr int32_t i4_weight(const uint8_t* row, size_t c) {
+  const int32_t nibble = (row[c % 4 * 4 + c / 8] >> (c / 4 % 2 * 4)) & 0xf;
+  return nibble >= 8 ? nibble - 16 : nibble;
+}
+
 /// column_major: column c holds the rows' weights for input c, padded to kColumnRows rows.
 inline constexpr size_t kColumnRows = 64;
 

@@ -4,39 +4,71 @@
 
 namespace spiked::ops {
 
-/// Precision of the activations that a dense product takes. kI8 is the fast, inexact one.
-enum class Activations : int32_t { kF32 = 0, kI8 = 1 };
+/// Precision of the activations that a dense product takes. kF32 is the reference; kI16 and kI8 are quantised a row.
+enum class Activations : int32_t { kF32 = 0, kI8 = 1, kI16 = 2 };
 
-/// y[t, r] = sum_c W[r, c] * x[t, c] for the rows of panels [panel_begin, panel_end) of a panel_4x32 matrix.
+/// Rows of activations in kI8 or kI16 with a scale each; the buffers are the caller's, and only one of q8 and q16 is used.
+///
+/// q8, q16  [batch, stride], zero from the logical to the padded column, rows aligned 32
+/// scale    f32 [batch]
+struct QuantizedRows {
+  Activations precision;
+  int8_t* q8;
+  int16_t* q16;
+  float* scale;
+  size_t stride;
+};
+
+/// Fills `rows` from x, f32 [batch, x_stride], n values a row.
+inline void quantize(const kernels::Kernels& k, const float* x, size_t x_stride, size_t batch, size_t n,
+                     const QuantizedRows& rows) {
+  for (size_t t = 0; t < batch; ++t) {
+    const float* from = x + t * x_stride;
+    rows.scale[t] = rows.precision == Activations::kI8 ? k.quantize_i8(from, n, rows.q8 + t * rows.stride)
+                                                       : k.quantize_i16(from, n, rows.q16 + t * rows.stride);
+  }
+}
+
+/// y[t, r] = sum_c W[r, c] * x[t, c] for the rows of panels [panel_begin, panel_end) of a panel matrix of any type.
 ///
 /// x  f32 [batch, x_stride], zero from W.cols to W.packed.cols; x_stride >= W.packed.cols
 /// y  f32 [batch, y_stride], y_stride >= W.packed.rows
 inline void linear(const kernels::Kernels& k, const Matrix& w, const float* x, size_t x_stride, size_t batch,
                    size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   if (panel_begin == panel_end) return;
-  if (w.dtype == DType::kF32)
-    k.matmul_f32_f32(static_cast<const float*>(w.data), x, x_stride, batch, w.packed.cols, panel_begin,
-                     panel_end, y, y_stride);
-  else
-    k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols,
-                    panel_begin, panel_end, y, y_stride);
+  switch (w.dtype) {
+    case DType::kF32:
+      return k.matmul_f32_f32(static_cast<const float*>(w.data), x, x_stride, batch, w.packed.cols,
+                              panel_begin, panel_end, y, y_stride);
+    case DType::kI8:
+      return k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols,
+                             panel_begin, panel_end, y, y_stride);
+    case DType::kI4:
+      return k.matmul_i4_f32(static_cast<const uint8_t*>(w.data), x, x_stride, batch, w.packed.cols,
+                             panel_begin, panel_end, y, y_stride);
+  }
 }
 
-/// Rows of x as int8 with a scale each; what matmul_i8_i8 takes.
-///
-/// q  int8 [batch, q_stride], scale  f32 [batch]
-inline void quantize(const kernels::Kernels& k, const float* x, size_t x_stride, size_t batch, size_t n,
-                     int8_t* q, size_t q_stride, float* scale) {
-  for (size_t t = 0; t < batch; ++t) scale[t] = k.quantize_i8(x + t * x_stride, n, q + t * q_stride);
-}
-
-/// As linear, for an int8 matrix and quantised activations.
-inline void linear_i8(const kernels::Kernels& k, const Matrix& w, const int8_t* q, const float* q_scale,
-                      size_t q_stride, size_t batch, size_t panel_begin, size_t panel_end, float* y,
-                      size_t y_stride) {
+/// As above with quantised activations; W is kI8 or kI4.
+inline void linear(const kernels::Kernels& k, const Matrix& w, const QuantizedRows& x, size_t batch,
+                   size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   if (panel_begin == panel_end) return;
-  k.matmul_i8_i8(static_cast<const int8_t*>(w.data), w.scale, q, q_scale, q_stride, batch, w.packed.cols,
-                 panel_begin, panel_end, y, y_stride);
+  const size_t cols = w.packed.cols;
+  const bool i8 = x.precision == Activations::kI8;
+  if (w.dtype == DType::kI4) {
+    const auto* data = static_cast<const uint8_t*>(w.data);
+    if (i8)
+      k.matmul_i4_i8(data, x.q8, x.scale, x.stride, batch, cols, panel_begin, panel_end, y, y_stride);
+    else
+      k.matmul_i4_i16(data, x.q16, x.scale, x.stride, batch, cols, panel_begin, panel_end, y, y_stride);
+    return;
+  }
+  const auto* data = static_cast<const int8_t*>(w.data);
+  if (i8)
+    k.matmul_i8_i8(data, w.scale, x.q8, x.scale, x.stride, batch, cols, panel_begin, panel_end, y, y_stride);
+  else
+    k.matmul_i8_i16(data, w.scale, x.q16, x.scale, x.stride, batch, cols, panel_begin, panel_end, y,
+                    y_stride);
 }
 
 /// y[r] = sum over the active columns of W[r, k], for r in [row_begin, row_end) of a column_major matrix (multiples of 64).

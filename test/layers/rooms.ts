@@ -33,7 +33,7 @@ export const rooms: readonly Room[] = [
   { folder: 'native/base', uses: [] },
   { folder: 'native/kernels', uses: base },
   // scalar/ is built without instruction-set flags and calls our math out of line.
-  { folder: 'native/kernels/scalar', uses: [...kernelContract, 'native/base/math.h'] },
+  { folder: 'native/kernels/scalar', uses: [...kernelContract, 'native/base/half.h', 'native/base/math.h'] },
   ...isaFolders.map((folder) => ({ folder, uses: kernelContract })),
   { folder: 'native/threads', uses: base },
   { folder: 'native/tensor', uses: [...base, 'native/kernels/layout.h'] },

@@ -15,6 +15,8 @@ bool same(uint32_t a, uint32_t b) { return a == b; }
 
 bool same(int8_t a, int8_t b) { return a == b; }
 
+bool same(int16_t a, int16_t b) { return a == b; }
+
 std::string difference(const char* what, size_t i, float expected, float found) {
   return format("%s[%zu]: expected %a, found %a", what, i, static_cast<double>(expected),
                 static_cast<double>(found));
@@ -25,6 +27,10 @@ std::string difference(const char* what, size_t i, uint32_t expected, uint32_t f
 }
 
 std::string difference(const char* what, size_t i, int8_t expected, int8_t found) {
+  return format("%s[%zu]: expected %d, found %d", what, i, expected, found);
+}
+
+std::string difference(const char* what, size_t i, int16_t expected, int16_t found) {
   return format("%s[%zu]: expected %d, found %d", what, i, expected, found);
 }
 

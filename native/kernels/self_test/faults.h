@@ -13,6 +13,10 @@ Kernels wrong_kernels();
 /// Each kernel as scalar has it, but writing one value past the end of its range.
 Kernels overrunning_kernels();
 
+/// The dense products of both.
+void plant_wrong_products(Kernels& k);
+void plant_overrunning_products(Kernels& k);
+
 /// The comparison and the guards themselves: one case each.
 void check_helpers(Tally& tally);
 

@@ -1,7 +1,6 @@
 #include <bit>
 
 #include "kernels/dispatch.h"
-#include "kernels/layout.h"
 #include "kernels/self_test/faults.h"
 
 namespace spiked::kernels::testing {
@@ -22,16 +21,7 @@ const Kernels& scalar_kernels() { return *select("scalar").value()->kernels; }
 
 Kernels wrong_kernels() {
   Kernels k;
-  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols,
-                        size_t begin, size_t end, float* y, size_t y_stride) {
-    scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
-    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
-  };
-  k.matmul_i8_f32 = [](const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
-                       size_t cols, size_t begin, size_t end, float* y, size_t y_stride) {
-    scalar_kernels().matmul_i8_f32(w, scale, x, x_stride, batch, cols, begin, end, y, y_stride);
-    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
-  };
+  plant_wrong_products(k);
   k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
                         size_t end, float* y) {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
@@ -40,6 +30,11 @@ Kernels wrong_kernels() {
   k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
                        size_t n_active, size_t begin, size_t end, float* y) {
     scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
+    flip_last(y, end);
+  };
+  k.column_product_f32 = [](const float* w, size_t rows, const float* x, size_t cols, size_t begin,
+                            size_t end, float* y) {
+    scalar_kernels().column_product_f32(w, rows, x, cols, begin, end, y);
     flip_last(y, end);
   };
   k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
@@ -98,27 +93,17 @@ Kernels wrong_kernels() {
     if (n != 0) q[n - 1] = static_cast<int8_t>(q[n - 1] ^ 1);
     return scale;
   };
-  k.matmul_i8_i8 = [](const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
-                      size_t q_stride, size_t batch, size_t cols, size_t begin, size_t end, float* y,
-                      size_t y_stride) {
-    scalar_kernels().matmul_i8_i8(w, scale, q, q_scale, q_stride, batch, cols, begin, end, y, y_stride);
-    if (begin != end) flip_last(y + (batch - 1) * y_stride, end * layout::kPanelRows);
+  k.quantize_i16 = [](const float* x, size_t n, int16_t* q) {
+    const float scale = scalar_kernels().quantize_i16(x, n, q);
+    if (n != 0) q[n - 1] = static_cast<int16_t>(q[n - 1] ^ 1);
+    return scale;
   };
   return k;
 }
 
 Kernels overrunning_kernels() {
   Kernels k;
-  k.matmul_f32_f32 = [](const float* w, const float* x, size_t x_stride, size_t batch, size_t cols,
-                        size_t begin, size_t end, float* y, size_t y_stride) {
-    scalar_kernels().matmul_f32_f32(w, x, x_stride, batch, cols, begin, end, y, y_stride);
-    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
-  };
-  k.matmul_i8_f32 = [](const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
-                       size_t cols, size_t begin, size_t end, float* y, size_t y_stride) {
-    scalar_kernels().matmul_i8_f32(w, scale, x, x_stride, batch, cols, begin, end, y, y_stride);
-    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
-  };
+  plant_overrunning_products(k);
   k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
                         size_t end, float* y) {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
@@ -127,6 +112,11 @@ Kernels overrunning_kernels() {
   k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
                        size_t n_active, size_t begin, size_t end, float* y) {
     scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
+    y[end] = kStray;
+  };
+  k.column_product_f32 = [](const float* w, size_t rows, const float* x, size_t cols, size_t begin,
+                            size_t end, float* y) {
+    scalar_kernels().column_product_f32(w, rows, x, cols, begin, end, y);
     y[end] = kStray;
   };
   k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
@@ -187,11 +177,10 @@ Kernels overrunning_kernels() {
     q[n] = 42;
     return scale;
   };
-  k.matmul_i8_i8 = [](const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
-                      size_t q_stride, size_t batch, size_t cols, size_t begin, size_t end, float* y,
-                      size_t y_stride) {
-    scalar_kernels().matmul_i8_i8(w, scale, q, q_scale, q_stride, batch, cols, begin, end, y, y_stride);
-    y[(batch - 1) * y_stride + end * layout::kPanelRows] = kStray;
+  k.quantize_i16 = [](const float* x, size_t n, int16_t* q) {
+    const float scale = scalar_kernels().quantize_i16(x, n, q);
+    q[n] = 42;
+    return scale;
   };
   return k;
 }

@@ -2,7 +2,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+
+#include "kernels/layout.h"
 
 namespace spiked::kernels::testing {
 namespace {
@@ -106,6 +109,76 @@ void fill(Random& random, Pattern pattern, int8_t* x, size_t n) {
       default:
         x[i] = static_cast<int8_t>(random.next());
         break;
+    }
+  }
+}
+
+void fill(Random& random, Pattern pattern, int16_t* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    switch (pattern) {
+      case Pattern::kLowest:
+        x[i] = -32768;
+        break;
+      case Pattern::kHighest:
+        x[i] = 32767;
+        break;
+      case Pattern::kAlternating:
+        x[i] = i % 2 == 0 ? 32767 : -32767;
+        break;
+      default:
+        x[i] = static_cast<int16_t>(random.next());
+        break;
+    }
+  }
+}
+
+void fill_quantized(Random& random, Pattern pattern, int8_t* q, size_t n) {
+  fill(random, pattern, q, n);
+  for (size_t i = 0; i < n; ++i) q[i] = q[i] == -128 ? int8_t{-127} : q[i];
+}
+
+void fill_quantized(Random& random, Pattern pattern, int16_t* q, size_t n) {
+  fill(random, pattern, q, n);
+  for (size_t i = 0; i < n; ++i)
+    q[i] = q[i] < -32639 ? int16_t{-32639} : q[i] > 32639 ? int16_t{32639} : q[i];
+}
+
+namespace {
+
+uint16_t half_scale(Random& random, Pattern pattern) {
+  const auto bits = static_cast<uint16_t>(random.next());
+  switch (pattern) {
+    case Pattern::kLowest:
+      return 0xfbffu;  // -65504
+    case Pattern::kHighest:
+      return 0x7bffu;
+    case Pattern::kDenormal:
+      return bits & 0x83ffu;
+    case Pattern::kSpecial:
+      return bits;
+    default:
+      return static_cast<uint16_t>((bits & 0x83ffu) | ((8u + bits / 1024 % 16) << 10));  // 2^-7 to 2^9
+  }
+}
+
+}  // namespace
+
+void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels, size_t cols) {
+  const size_t panel_bytes = layout::i4_panel_bytes(cols);
+  for (size_t i = 0; i < n_panels * panel_bytes; ++i) {
+    const auto byte = static_cast<uint8_t>(random.next());
+    w[i] = pattern == Pattern::kLowest        ? 0x88
+           : pattern == Pattern::kHighest     ? 0x77
+           : pattern == Pattern::kAlternating ? (i % 2 == 0 ? 0x78 : 0x87)
+                                              : byte;
+  }
+  for (size_t panel = 0; panel < n_panels; ++panel) {
+    for (size_t g = 0; g < cols / layout::kGroupColumns; ++g) {
+      for (size_t r = 0; r < layout::kPanelRows; ++r) {
+        const uint16_t scale = half_scale(random, pattern);
+        std::memcpy(w + panel * panel_bytes + layout::i4_scales_at(g) + r * sizeof scale, &scale,
+                    sizeof scale);
+      }
     }
   }
 }

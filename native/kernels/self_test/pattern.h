@@ -32,4 +32,13 @@ void fill(Random& random, Pattern pattern, float* x, size_t n);
 /// All of int8, also -128, which an exporter never writes but a file may hold.
 void fill(Random& random, Pattern pattern, int8_t* x, size_t n);
 
+/// As a quantiser gives: int8 in [-127, 127], int16 in [-32639, 32639].
+void fill_quantized(Random& random, Pattern pattern, int8_t* q, size_t n);
+void fill_quantized(Random& random, Pattern pattern, int16_t* q, size_t n);
+/// All of int16.
+void fill(Random& random, Pattern pattern, int16_t* x, size_t n);
+
+/// Whole panel_4x32_i4 panels: all nibbles, also -8, which an exporter never writes, and f16 scales up to both ends of their range.
+void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels, size_t cols);
+
 }  // namespace spiked::kernels::testing

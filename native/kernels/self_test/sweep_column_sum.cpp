@@ -58,6 +58,15 @@ void sweep_column_sum_f32(ColumnSumF32 scalar, ColumnSumF32 tested, Tally& tally
          float* y) { kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y); });
 }
 
+void sweep_column_product_f32(ColumnProductF32 scalar, ColumnProductF32 tested, Tally& tally) {
+  sweep<float>(scalar, tested, tally,
+               [](ColumnProductF32 kernel, const float* w, const float*, const Input<uint32_t>& active,
+                  const Shape& s, float* y) {
+                 // As many columns as the case has active ones; any numbers do for x.
+                 kernel(w, s.rows, w + kColumns, active.size(), s.row_begin, s.row_end, y);
+               });
+}
+
 void sweep_column_sum_i8(ColumnSumI8 scalar, ColumnSumI8 tested, Tally& tally) {
   sweep<int8_t>(scalar, tested, tally,
                 [](ColumnSumI8 kernel, const int8_t* w, const float* scale, const Input<uint32_t>& active,

@@ -24,7 +24,7 @@ class Walk {
         cfg_(p.config),
         w_(p.weights),
         cancel_(p.cancel),
-        i8_(p.activations == ops::Activations::kI8),
+        quantized_(p.activations != ops::Activations::kF32),
         ids_(ids),
         n_(n),
         st_(st),
@@ -33,6 +33,7 @@ class Walk {
         team_(team),
         stop_(stop),
         me_(s.workers[team.index()]),
+        rows_{p.activations, me_.q8.data(), me_.q16.data(), me_.q_scale, s.d_stride},
         factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))) {}
 
   void run(Activity& activity) {
@@ -94,15 +95,14 @@ class Walk {
 
   // The input of the dense products that follow, as they take it.
   void prepare(AlignedArray<float>& x) {
-    if (i8_) ops::quantize(k_, x.data(), s_.d_stride, n_, dim(), me_.q8.data(), s_.d_stride, me_.q8_scale);
+    if (quantized_) ops::quantize(k_, x.data(), s_.d_stride, n_, dim(), rows_);
   }
 
   // y = W x over this worker's rows; x has been prepared.
   void linear(const Matrix& w, AlignedArray<float>& x, AlignedArray<float>& y, size_t y_stride) {
     const Range panels = share(w.packed.rows / layout::kPanelRows, 1, team_.index(), team_.size());
-    if (i8_)
-      ops::linear_i8(k_, w, me_.q8.data(), me_.q8_scale, s_.d_stride, n_, panels.begin, panels.end, y.data(),
-                     y_stride);
+    if (quantized_)
+      ops::linear(k_, w, rows_, n_, panels.begin, panels.end, y.data(), y_stride);
     else
       ops::linear(k_, w, x.data(), s_.d_stride, n_, panels.begin, panels.end, y.data(), y_stride);
   }
@@ -212,7 +212,7 @@ class Walk {
   const Config& cfg_;
   const Weights& w_;
   const std::atomic<bool>& cancel_;
-  bool i8_;
+  bool quantized_;
   const int32_t* ids_;
   size_t n_;
   State& st_;
@@ -221,6 +221,7 @@ class Walk {
   Team& team_;
   bool& stop_;
   Scratch::Worker& me_;
+  ops::QuantizedRows rows_;
   float factor_;
 };
 

@@ -38,8 +38,9 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
   for (Worker& w : workers) {
     w.slots.resize(visible);
     w.scores.resize(visible);
-    // Each worker quantises for itself: cheaper than a barrier. Untouched pages cost nothing while activations are f32.
+    // Each worker quantises for itself: cheaper than a barrier. Pages of a precision that is not in use cost nothing.
     w.q8 = AlignedArray<int8_t>(kMaxBatch * d_stride);
+    w.q16 = AlignedArray<int16_t>(kMaxBatch * d_stride);
   }
 }
 

@@ -44,7 +44,8 @@ struct Scratch {
     std::vector<uint32_t> slots;  ///< [visible]
     std::vector<float> scores;    ///< [visible]
     AlignedArray<int8_t> q8;      ///< [B, D] the dense input, when activations are i8
-    float q8_scale[kMaxBatch];
+    AlignedArray<int16_t> q16;    ///< [B, D] the same, when they are i16
+    float q_scale[kMaxBatch];
     float margin_encoder, margin_mixer, margin_ffn;
   };
   std::vector<Worker> workers;

@@ -77,23 +77,26 @@ double largest_size(const float* x, size_t n) {
   return max;
 }
 
-const unit::Unit quantized_unit("oracle: quantize_i8 and matmul_i8_i8 by their formulas", [](unit::Test& t) {
+template <typename Q, typename Quantize, typename Matmul>
+void check_quantized(unit::Test& t, double largest_code, Quantize quantize, Matmul matmul) {
   std::mt19937 random(16);
   Product<int8_t> p(random);
-  std::vector<int8_t> q(p.x.size());
+  std::vector<Q> q(p.x.size());
   std::vector<float> q_scale(p.batch);
   for (size_t b = 0; b < p.batch; ++b) {
     const float* x = &p.x[b * p.cols];
-    q_scale[b] = scalar().quantize_i8(x, p.cols, &q[b * p.cols]);
+    q_scale[b] = quantize(x, p.cols, &q[b * p.cols]);
     const double max = largest_size(x, p.cols);
-    expect_near(t, "scale", b, max / 127, q_scale[b], kUnit * max / 127);
+    expect_near(t, "scale", b, max / largest_code, q_scale[b], kUnit * max / largest_code);
     for (size_t c = 0; c < p.cols; ++c) {
       const double code = static_cast<double>(x[c]) / static_cast<double>(q_scale[b]);
-      expect_near(t, "q", b * p.cols + c, code, static_cast<float>(q[b * p.cols + c]), 0.5 + 1e-4);
+      // Half a code, and the quotient's own rounding.
+      expect_near(t, "q", b * p.cols + c, code, static_cast<float>(q[b * p.cols + c]),
+                  0.5 + 2 * kUnit * largest_code);
     }
   }
-  scalar().matmul_i8_i8(p.packed.data(), p.scale.data(), q.data(), q_scale.data(), p.cols, p.batch, p.cols, 0,
-                        3, p.y.data(), p.rows);
+  matmul(p.packed.data(), p.scale.data(), q.data(), q_scale.data(), p.cols, p.batch, p.cols, 0, 3, p.y.data(),
+         p.rows);
   for (size_t b = 0; b < p.batch; ++b) {
     for (size_t r = 0; r < p.rows; ++r) {
       double sum = 0;  // exact: every product and sum is an integer
@@ -106,14 +109,57 @@ const unit::Unit quantized_unit("oracle: quantize_i8 and matmul_i8_i8 by their f
                               static_cast<double>(expected), static_cast<double>(p.y[b * p.rows + r])));
     }
   }
-  const float ties[6] = {127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f};
-  const int8_t even[6] = {127, 0, 2, 2, 0, -2};
-  int8_t codes[6];
-  t.expect(scalar().quantize_i8(ties, 6, codes) == 1.0f && std::memcmp(codes, even, 6) == 0,
+  const auto largest = static_cast<Q>(largest_code);
+  const float ties[6] = {static_cast<float>(largest), 0.5f, 1.5f, 2.5f, -0.5f, -1.5f};
+  const Q even[6] = {largest, 0, 2, 2, 0, -2};
+  Q codes[6];
+  t.expect(quantize(ties, 6, codes) == 1.0f && std::memcmp(codes, even, sizeof codes) == 0,
            "halves go to even");
   const float zeros[2] = {0.0f, -0.0f};
-  t.expect(scalar().quantize_i8(zeros, 2, codes) == 1.0f && codes[0] == 0 && codes[1] == 0,
-           "zeros have scale 1");
+  t.expect(quantize(zeros, 2, codes) == 1.0f && codes[0] == 0 && codes[1] == 0, "zeros have scale 1");
+}
+
+const unit::Unit i8_activations_unit("oracle: quantize_i8 and matmul_i8_i8 by their formulas",
+                                     [](unit::Test& t) {
+                                       check_quantized<int8_t>(t, 127, scalar().quantize_i8,
+                                                               scalar().matmul_i8_i8);
+                                     });
+
+const unit::Unit i16_activations_unit("oracle: quantize_i16 and matmul_i8_i16 by their formulas",
+                                      [](unit::Test& t) {
+                                        check_quantized<int16_t>(t, 32639, scalar().quantize_i16,
+                                                                 scalar().matmul_i8_i16);
+                                      });
+
+const unit::Unit wide_sum_unit(
+    "oracle: the sum of matmul_i8_i16 passes 2^31 and is rounded once", [](unit::Test& t) {
+      const size_t cols = 4096;
+      AlignedArray<int8_t> w(4 * cols);
+      std::vector<int16_t> q(cols, 32639);
+      for (size_t i = 0; i < w.size(); ++i) w[i] = 127;
+      q[5] = 32638;
+      const float one[4] = {1, 1, 1, 1};
+      float y[4];
+      scalar().matmul_i8_i16(w.data(), one, q.data(), one, cols, 1, cols, 0, 1, y, 4);
+      const double sum = 127.0 * (32639.0 * static_cast<double>(cols) - 1);
+      for (float v : y) t.expect(v == static_cast<float>(sum), "expected the exact sum, rounded once");
+    });
+
+const unit::Unit column_product_unit("oracle: column_product_f32 against f64", [](unit::Test& t) {
+  std::mt19937 random(17);
+  const size_t rows = 64, cols = 50;
+  const std::vector<float> w = numbers(random, rows * cols), x = numbers(random, cols);
+  std::vector<float> y(rows);
+  scalar().column_product_f32(w.data(), rows, x.data(), cols, 0, rows, y.data());
+  for (size_t r = 0; r < rows; ++r) {
+    double sum = 0, size = 0;
+    for (size_t c = 0; c < cols; ++c) {
+      const double term = static_cast<double>(w[c * rows + r]) * static_cast<double>(x[c]);
+      sum += term;
+      size += std::fabs(term);
+    }
+    expect_near(t, "y", r, sum, y[r], static_cast<double>(cols) * kUnit * size);
+  }
 });
 
 const unit::Unit columns_unit("oracle: column_sum_f32 against f64, column_sum_i8 exactly", [](unit::Test& t) {
