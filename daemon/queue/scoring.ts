@@ -55,9 +55,10 @@ export class Scoring implements Job {
     const ids = this.ids ?? new Int32Array();
     try {
       this.session = this.model.native.openSession();
-      const logprobs = await this.session.score(ids);
+      const { logprobs } = await this.session.score(ids);
       this.close();
-      this.resolve({ ids, logprobs });
+      // On the wire they are f32, as the log-probabilities of generated tokens.
+      this.resolve({ ids, logprobs: Float32Array.from(logprobs) });
     } catch (error) {
       this.fail(error);
     }

@@ -116,8 +116,14 @@ Napi::Value Session::score(const Napi::CallbackInfo& info) {
   if (Failure failure = not_ready("score")) return rejection(env, failure);
   ArgReader args(env);
   std::vector<int32_t> ids = args.ids(info[0], "ids");
+  bool masked_mass = false;
+  if (!info[1].IsUndefined()) {
+    const Napi::Object options = args.object(info[1], "options");
+    masked_mass =
+        args.boolean(args.property(options, "maskedMass", "options.maskedMass"), "options.maskedMass");
+  }
   if (args.failed()) return rejection(env, args.failure());
-  return post(env, std::make_unique<ScoreJob>(env, *this, std::move(ids)));
+  return post(env, std::make_unique<ScoreJob>(env, *this, std::move(ids), masked_mass));
 }
 
 Napi::Value Session::seed(const Napi::CallbackInfo& info) {

@@ -93,16 +93,22 @@ Napi::Value StepJob::value(Napi::Env env) {
 }
 
 void ScoreJob::run() {
-  if (!logprobs_.allocate(ids_.size())) {
+  if (!logprobs_.allocate(ids_.size()) || (with_masked_mass_ && !masked_mass_.allocate(ids_.size()))) {
     failure_ = kNoMemory;
     return;
   }
   spiked_error error{};
-  if (spiked_session_score(handle_, ids_.data(), ids_.size(), logprobs_.data(), &error) != SPIKED_OK) {
+  if (spiked_session_score(handle_, ids_.data(), ids_.size(), logprobs_.data(), masked_mass_.data(),
+                           &error) != SPIKED_OK) {
     failure_ = failure_of(error);
   }
 }
 
-Napi::Value ScoreJob::value(Napi::Env env) { return logprobs_.take(env); }
+Napi::Value ScoreJob::value(Napi::Env env) {
+  Napi::Object out = Napi::Object::New(env);
+  out["logprobs"] = logprobs_.take(env);
+  out["maskedMass"] = masked_mass_.take(env);
+  return out;
+}
 
 }  // namespace spiked::addon

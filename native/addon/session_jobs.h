@@ -65,15 +65,16 @@ class StepJob : public SessionJob {
 
 class ScoreJob : public SessionJob {
  public:
-  ScoreJob(Napi::Env env, Session& session, std::vector<int32_t> ids)
-      : SessionJob(env, session, std::move(ids)) {}
+  ScoreJob(Napi::Env env, Session& session, std::vector<int32_t> ids, bool with_masked_mass)
+      : SessionJob(env, session, std::move(ids)), with_masked_mass_(with_masked_mass) {}
   void run() override;
 
  protected:
   Napi::Value value(Napi::Env env) override;
 
  private:
-  Buffer<float> logprobs_;
+  bool with_masked_mass_;
+  Buffer<double> logprobs_, masked_mass_;
 };
 
 }  // namespace spiked::addon

@@ -113,14 +113,14 @@ spiked_status spiked_session_probabilities(spiked_session* session, const spiked
   });
 }
 
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs,
-                                   spiked_error* error) {
+spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, double* logprobs,
+                                   double* masked_mass, spiked_error* error) {
   return guard(error, [&]() -> Status {
     if (n != 0) {
       SPIKED_TRY(require(ids, "ids"));
       SPIKED_TRY(require(logprobs, "logprobs"));
     }
-    return session->session.score(ids, n, logprobs);
+    return session->session.score(ids, n, logprobs, masked_mass);
   });
 }
 

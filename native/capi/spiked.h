@@ -179,9 +179,11 @@ typedef struct spiked_probability {
 spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling,
                                            spiked_probability* out, size_t* n, spiked_error* error);
 
-/* logprobs[i] = log p(ids[i] | ids[0..i)) for i in [1, n), masked softmax at temperature 1; logprobs[0] = 0. From a fresh (reset) session. */
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, float* logprobs,
-                                   spiked_error* error);
+/* logprobs[i] = log p(ids[i] | ids[0..i)) for i in [1, n), masked softmax at temperature 1; logprobs[0] = 0. From a fresh (reset) session.
+ * masked_mass, unless NULL: [i] is the probability that the slots without a token would have had together at that place under the softmax of all
+ * slots; [0] = 0. Both f64 [n], the same bits on every ISA and thread count. */
+spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, double* logprobs,
+                                   double* masked_mass, spiked_error* error);
 
 typedef struct spiked_session_stats {
   uint64_t position;                 /* ids fed */

@@ -117,6 +117,13 @@ export interface Probability {
   probability: number;
 }
 
+export interface Score {
+  /** Log-probability of each id given those before it; [0] is 0. */
+  logprobs: Float64Array;
+  /** At each id, what the slots without a token would have had of the softmax of all slots; null unless asked for. */
+  maskedMass: Float64Array | null;
+}
+
 /** One sequence. Calls on one session must not overlap; cancel() may come at any time. */
 export interface NativeSession {
   forward(ids: Int32Array, options: ForwardOptions): Promise<ForwardResult>;
@@ -124,8 +131,8 @@ export interface NativeSession {
   step(ids: Int32Array, sampling: Sampling): Promise<StepResult>;
   /** Distribution that step would draw from, given the last forward. */
   probabilities(sampling: Sampling): Probability[];
-  /** Log-probability of each id given those before it; [0] is 0. From a fresh session. */
-  score(ids: Int32Array): Promise<Float32Array>;
+  /** From a fresh session. */
+  score(ids: Int32Array, options?: { maskedMass: boolean }): Promise<Score>;
   seed(seed: bigint): void;
   reset(): void;
   cancel(): void;

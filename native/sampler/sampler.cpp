@@ -20,6 +20,20 @@ Status bad(const char* name, const char* expected, double found) {
   return {Code::ERR_INVALID_ARGUMENT, format("%s: expected %s, found %g", name, expected, found)};
 }
 
+/// log of the sum of exp(logits[i]) over [begin, end), in two parts: the largest logit, and the log of what is left.
+struct LogSum {
+  double top, log_sum;
+};
+
+LogSum log_sum_exp(const float* logits, size_t begin, size_t end) {
+  float top = logits[begin];
+  for (size_t i = begin + 1; i < end; ++i) top = logits[i] > top ? logits[i] : top;
+  double sum = 0;
+  for (size_t i = begin; i < end; ++i)
+    sum += math::exp_f64(static_cast<double>(logits[i]) - static_cast<double>(top));
+  return {static_cast<double>(top), math::log_f64(sum)};
+}
+
 }  // namespace
 
 Status Settings::check() const {
@@ -134,13 +148,15 @@ int32_t Sampler::draw(std::span<const Candidate> candidates, Generator& generato
   return candidates.back().id;  // the sum may end a rounding below u
 }
 
-float log_probability(const float* logits, size_t valid, int32_t id) {
-  float top = logits[0];
-  for (size_t i = 1; i < valid; ++i) top = logits[i] > top ? logits[i] : top;
-  double sum = 0;
-  for (size_t i = 0; i < valid; ++i)
-    sum += math::exp_f64(static_cast<double>(logits[i]) - static_cast<double>(top));
-  return static_cast<float>(static_cast<double>(logits[id]) - static_cast<double>(top) - math::log_f64(sum));
+double log_probability(const float* logits, size_t valid, int32_t id) {
+  const LogSum all = log_sum_exp(logits, 0, valid);
+  return static_cast<double>(logits[id]) - all.top - all.log_sum;
+}
+
+double mass_beyond(const float* logits, size_t valid, size_t vocab) {
+  if (valid >= vocab) return 0;
+  const LogSum kept = log_sum_exp(logits, 0, valid), masked = log_sum_exp(logits, valid, vocab);
+  return 1 / (1 + math::exp_f64((kept.top - masked.top) + (kept.log_sum - masked.log_sum)));
 }
 
 }  // namespace spiked::sampler

@@ -69,6 +69,9 @@ class Sampler {
 };
 
 /// log p(id) under the softmax of the ids below valid, temperature 1. NaN logits give NaN.
-float log_probability(const float* logits, size_t valid, int32_t id);
+double log_probability(const float* logits, size_t valid, int32_t id);
+
+/// The probability that the slots in [valid, vocab) would have together under the softmax of all `vocab` slots.
+double mass_beyond(const float* logits, size_t valid, size_t vocab);
 
 }  // namespace spiked::sampler

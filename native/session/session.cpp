@@ -129,11 +129,12 @@ Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t*
   if (!candidates.ok()) return candidates.status();
   *id = settings.temperature == 0.0f ? candidates.value()[0].id
                                      : sampler::Sampler::draw(candidates.value(), generator_);
-  if (logprob != nullptr) *logprob = sampler::log_probability(last_, model_->config.valid_vocab_size, *id);
+  if (logprob != nullptr)
+    *logprob = static_cast<float>(sampler::log_probability(last_, model_->config.valid_vocab_size, *id));
   return {};
 }
 
-Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
+Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass) {
   if (state_.position != 0)
     return {Code::ERR_INVALID_ARGUMENT,
             format("score: expected a fresh session, found one at position %zu", state_.position)};
@@ -144,7 +145,8 @@ Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
       return {Code::ERR_TOKEN_UNKNOWN,
               format("token %zu: expected an id that the tokenizer has (0 to %zu), found %d", i, valid - 1,
                      ids[i])};
-  logprobs[0] = 0.0f;
+  logprobs[0] = 0;
+  if (masked_mass != nullptr) masked_mass[0] = 0;
   bytes_touched_ = 0;
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
@@ -152,9 +154,13 @@ Status Session::score(const int32_t* ids, size_t n, float* logprobs) {
     for (size_t r = 0; r < batch && at + r + 1 < n; r += head::kMaxRows) {
       const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
       run_head(r, rows);
-      for (size_t i = 0; i < rows; ++i)
-        logprobs[at + r + i + 1] =
-            sampler::log_probability(logits_.data() + i * head_.logits_stride(), valid, ids[at + r + i + 1]);
+      for (size_t i = 0; i < rows; ++i) {
+        const float* logits = logits_.data() + i * head_.logits_stride();
+        const size_t next = at + r + i + 1;
+        logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
+        if (masked_mass != nullptr)
+          masked_mass[next] = sampler::mass_beyond(logits, valid, model_->config.vocab_size);
+      }
     }
   }
   return {};

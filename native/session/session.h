@@ -39,8 +39,9 @@ class Session {
   Status sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob);
   Result<std::span<const sampler::Candidate>> distribution(const sampler::Settings& settings, size_t valid);
 
-  /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session.
-  Status score(const int32_t* ids, size_t n, float* logprobs);
+  /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session. masked_mass[i], unless null: what the slots without a
+  /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0.
+  Status score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
 
   SessionStats stats() const;
   const symboliclight::State& state() const { return state_; }

@@ -85,6 +85,19 @@ test('forward', async () => {
   });
 });
 
+test('score', async () => {
+  await withSession(modelFile({}), async (session) => {
+    const ids = Int32Array.of(1, 2);
+    const cases: [unknown[], RegExp][] = [
+      [[], /^ids: expected an Int32Array, found undefined$/],
+      [[ids, 1], /^options: expected an object, found 1$/],
+      [[ids, {}], /^options\.maskedMass: expected a boolean, found undefined$/],
+    ];
+    for (const [args, message] of cases) await refuses(session, 'score', args, message);
+    assert.is((await session.score(ids)).maskedMass, null);
+  });
+});
+
 test('sampling', async () => {
   await withSession(modelFile({}), async (session) => {
     await session.forward(Int32Array.of(1), { logits: 'last' });

@@ -33,13 +33,16 @@ test('scores are the log-softmax of the logits, padding slots masked', async () 
   await withModel(modelFile({ tokenizerSize: 90 }), {}, async (model) => {
     const input = ids(40, 90);
     const rows = await logits(model.openSession(), input, 1);
-    const scores = await model.openSession().score(input);
+    const { logprobs: scores, maskedMass } = await model.openSession().score(input, { maskedMass: true });
     assert.is(scores[0], 0);
+    assert.is(maskedMass?.[0], 0);
     for (let i = 1; i < input.length; i++) {
       const row = Array.from(rows[i - 1] ?? []).slice(0, 90);
       const sum = row.reduce((s, z) => s + Math.exp(z), 0);
       const expected = (row[input[i] ?? 0] ?? NaN) - Math.log(sum);
-      assert.ok(Math.abs((scores[i] ?? NaN) - expected) < 1e-5, `position ${i}`);
+      assert.ok(Math.abs((scores[i] ?? NaN) - expected) < 1e-12 * (1 + Math.abs(expected)), `position ${i}`);
+      const all = Array.from(rows[i - 1] ?? []).reduce((s, z) => s + Math.exp(z), 0);
+      assert.ok(Math.abs((maskedMass?.[i] ?? NaN) - (all - sum) / all) < 1e-12, `masked mass ${i}`);
     }
     const masked = await failure(model.openSession().score(Int32Array.of(1, 93)));
     assert.is(masked.code, 'ERR_TOKEN_UNKNOWN');

@@ -37,12 +37,16 @@ std::vector<int32_t> drawn(Checks& checks, const Opened& on, uint64_t seed, size
 void check_score(Checks& checks, const Opened& on) {
   spiked_error error{};
   const std::vector<int32_t> ids = some_ids(on.info, 6);
-  std::vector<float> logprobs(ids.size(), 1.0f);
+  std::vector<double> logprobs(ids.size(), 1.0), masked(ids.size(), -1.0);
   spiked_session_reset(on.session.get(), &error);
-  checks.status(spiked_session_score(on.session.get(), ids.data(), ids.size(), logprobs.data(), &error),
-                SPIKED_OK, "session_score", error);
-  checks.that(logprobs[0] == 0.0f, "the first id has no log-probability");
-  for (size_t i = 1; i < ids.size(); ++i) checks.that(logprobs[i] < 0.0f, "a log-probability is below zero");
+  checks.status(
+      spiked_session_score(on.session.get(), ids.data(), ids.size(), logprobs.data(), masked.data(), &error),
+      SPIKED_OK, "session_score", error);
+  checks.that(logprobs[0] == 0.0 && masked[0] == 0.0, "the first id has no log-probability");
+  for (size_t i = 1; i < ids.size(); ++i) {
+    checks.that(logprobs[i] < 0.0, "a log-probability is below zero");
+    checks.that(masked[i] >= 0.0 && masked[i] < 1.0, "a masked mass is a probability");
+  }
 }
 
 }  // namespace
