@@ -2,6 +2,7 @@
 
 #include "arg_reader.h"
 #include "env_state.h"
+#include "reference_job.h"
 #include "sampling.h"
 #include "session_jobs.h"
 
@@ -13,6 +14,7 @@ Napi::Function Session::define(Napi::Env env) {
                          InstanceMethod<&Session::forward>("forward"),
                          InstanceMethod<&Session::step>("step"),
                          InstanceMethod<&Session::probabilities>("probabilities"),
+                         InstanceMethod<&Session::reference>("reference"),
                          InstanceMethod<&Session::score>("score"),
                          InstanceMethod<&Session::seed>("seed"),
                          InstanceMethod<&Session::reset>("reset"),
@@ -89,16 +91,10 @@ Napi::Value Session::forward(const Napi::CallbackInfo& info) {
   // The choices stand in the order of enum spiked_logits.
   const size_t logits = args.choice(args.property(options, "logits", "options.logits"), "options.logits",
                                     {"none", "last", "all"});
-  const Napi::Value trace = args.property(options, "trace", "options.trace");
-  bool block_out = false;
-  if (!args.failed() && !trace.IsUndefined()) {
-    const Napi::Object wanted = args.object(trace, "options.trace");
-    block_out =
-        args.boolean(args.property(wanted, "blockOut", "options.trace.blockOut"), "options.trace.blockOut");
-  }
+  TraceOptions trace = TraceOptions::read(args, options, shape_, ids.size());
   if (args.failed()) return rejection(env, args.failure());
   return post(env, std::make_unique<ForwardJob>(env, *this, std::move(ids), static_cast<int32_t>(logits),
-                                                !trace.IsUndefined(), block_out));
+                                                std::move(trace)));
 }
 
 Napi::Value Session::step(const Napi::CallbackInfo& info) {
@@ -109,6 +105,16 @@ Napi::Value Session::step(const Napi::CallbackInfo& info) {
   Sampling sampling = read_sampling(args, info[1]);
   if (args.failed()) return rejection(env, args.failure());
   return post(env, std::make_unique<StepJob>(env, *this, std::move(ids), std::move(sampling)));
+}
+
+Napi::Value Session::reference(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("reference")) return rejection(env, failure);
+  ArgReader args(env);
+  std::vector<int32_t> ids = args.ids(info[0], "ids");
+  ReferenceOptions options = ReferenceOptions::read(args, info[1], shape_, ids.size());
+  if (args.failed()) return rejection(env, args.failure());
+  return post(env, std::make_unique<ReferenceJob>(env, *this, std::move(ids), std::move(options)));
 }
 
 Napi::Value Session::score(const Napi::CallbackInfo& info) {

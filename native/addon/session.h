@@ -30,6 +30,7 @@ class Session : public Napi::ObjectWrap<Session> {
  private:
   Napi::Value forward(const Napi::CallbackInfo& info);
   Napi::Value step(const Napi::CallbackInfo& info);
+  Napi::Value reference(const Napi::CallbackInfo& info);
   Napi::Value score(const Napi::CallbackInfo& info);
   Napi::Value seed(const Napi::CallbackInfo& info);
   Napi::Value reset(const Napi::CallbackInfo& info);

@@ -17,49 +17,74 @@ uint64_t monotonic_ns() {
 
 }  // namespace
 
+TraceOptions TraceOptions::read(ArgReader& args, const Napi::Object& options, const spiked_model_info& shape,
+                                size_t n) {
+  TraceOptions out;
+  const Napi::Value trace = args.property(options, "trace", "options.trace");
+  out.given = GivenSpikes::read(args, args.property(options, "given", "options.given"), "options.given",
+                                SpikeCounts(shape, n));
+  if (args.failed() || trace.IsUndefined()) return out;
+  out.wanted = true;
+  const Napi::Object wanted = args.object(trace, "options.trace");
+  const auto asked = [&](const char* key, bool required) {
+    const std::string name = std::string("options.trace.") + key;
+    const Napi::Value value = args.property(wanted, key, name);
+    return !args.failed() && (required || !value.IsUndefined()) && args.boolean(value, name);
+  };
+  out.block_out = asked("blockOut", true);
+  out.spikes = asked("spikes", false);
+  out.dense_inputs = asked("denseInputs", false);
+  return out;
+}
+
 ForwardJob::ForwardJob(Napi::Env env, Session& session, std::vector<int32_t> ids, int32_t logits_mode,
-                       bool with_trace, bool with_block_out)
+                       TraceOptions options)
     : SessionJob(env, session, std::move(ids)),
       logits_mode_(logits_mode),
-      with_trace_(with_trace),
-      with_block_out_(with_block_out),
+      options_(std::move(options)),
+      counts_(session.shape(), ids_.size()),
       n_layers_(session.shape().n_layers),
       embed_dim_(session.shape().embed_dim),
       vocab_size_(session.shape().vocab_size) {}
 
-void ForwardJob::run() {
+bool ForwardJob::allocate() {
   const size_t n = ids_.size();
-  bool allocated = true;
-  if (logits_mode_ == SPIKED_LOGITS_LAST) allocated = logits_.allocate(vocab_size_);
-  if (logits_mode_ == SPIKED_LOGITS_ALL) allocated = logits_.allocate(n * vocab_size_);
-  if (with_trace_) {
-    allocated =
-        allocated && encoder_.allocate(n) && mixer_.allocate(n_layers_ * n) && ffn_.allocate(n_layers_ * n);
-    if (with_block_out_) allocated = allocated && block_out_.allocate(n_layers_ * n * embed_dim_);
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    trace_ = {encoder_.data(), mixer_.data(), ffn_.data(), block_out_.data(),
-              kInfinity,       kInfinity,     kInfinity};
-  }
-  if (!allocated) {
+  if (logits_mode_ == SPIKED_LOGITS_LAST && !logits_.allocate(vocab_size_)) return false;
+  if (logits_mode_ == SPIKED_LOGITS_ALL && !logits_.allocate(n * vocab_size_)) return false;
+  if (!options_.wanted) return true;
+  if (!encoder_.allocate(n) || !mixer_.allocate(n_layers_ * n) || !ffn_.allocate(n_layers_ * n)) return false;
+  if (options_.block_out && !block_out_.allocate(counts_.block)) return false;
+  if (options_.spikes && !spikes_.allocate(counts_)) return false;
+  return !options_.dense_inputs || dense_inputs_.allocate(3 * counts_.block);
+}
+
+void ForwardJob::run() {
+  if (!allocate()) {
     failure_ = kNoMemory;
     return;
   }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  trace_ = {encoder_.data(), mixer_.data(), ffn_.data(), block_out_.data(),    kInfinity,
+            kInfinity,       kInfinity,     spikes_.c(), dense_inputs_.data(), options_.given.c()};
+  const bool traced = options_.wanted || !options_.given.encoder.empty();
   spiked_error error{};
-  if (spiked_session_forward(handle_, ids_.data(), n, logits_mode_, logits_.data(),
-                             with_trace_ ? &trace_ : nullptr, &error) != SPIKED_OK) {
+  if (spiked_session_forward(handle_, ids_.data(), ids_.size(), logits_mode_, logits_.data(),
+                             traced ? &trace_ : nullptr, &error) != SPIKED_OK) {
     failure_ = failure_of(error);
   }
   t_ns_ = monotonic_ns();
 }
 
 Napi::Value ForwardJob::trace_value(Napi::Env env) {
-  if (!with_trace_) return env.Null();
+  if (!options_.wanted) return env.Null();
   const auto number = [env](float value) { return Napi::Number::New(env, static_cast<double>(value)); };
   Napi::Object trace = Napi::Object::New(env);
   trace["activeEncoder"] = encoder_.take(env);
   trace["activeMixer"] = mixer_.take(env);
   trace["activeFfn"] = ffn_.take(env);
   trace["blockOut"] = block_out_.take(env);
+  trace["spikes"] = spikes_.take(env);
+  trace["denseInputs"] = dense_inputs_.take(env);
   trace["marginEncoder"] = number(trace_.margin_encoder);
   trace["marginMixer"] = number(trace_.margin_mixer);
   trace["marginFfn"] = number(trace_.margin_ffn);

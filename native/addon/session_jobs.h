@@ -8,6 +8,7 @@
 #include "job.h"
 #include "sampling.h"
 #include "session.h"
+#include "spikes.h"
 
 namespace spiked::addon {
 
@@ -26,23 +27,36 @@ class SessionJob : public Job {
   std::vector<int32_t> ids_;
 };
 
+/// What a forward records beside logits, and the decisions it is given.
+struct TraceOptions {
+  bool wanted = false, block_out = false, spikes = false, dense_inputs = false;
+  GivenSpikes given;
+
+  /// Reads `trace` and `given` of ForwardOptions, addon-types.ts.
+  static TraceOptions read(ArgReader& args, const Napi::Object& options, const spiked_model_info& shape,
+                           size_t n);
+};
+
 class ForwardJob : public SessionJob {
  public:
-  ForwardJob(Napi::Env env, Session& session, std::vector<int32_t> ids, int32_t logits_mode, bool with_trace,
-             bool with_block_out);
+  ForwardJob(Napi::Env env, Session& session, std::vector<int32_t> ids, int32_t logits_mode,
+             TraceOptions options);
   void run() override;
 
  protected:
   Napi::Value value(Napi::Env env) override;
 
  private:
+  bool allocate();
   Napi::Value trace_value(Napi::Env env);
 
   int32_t logits_mode_;
-  bool with_trace_, with_block_out_;
+  TraceOptions options_;
+  SpikeCounts counts_;
   size_t n_layers_, embed_dim_, vocab_size_;
   spiked_trace trace_{};
-  Buffer<float> logits_, block_out_;
+  SpikeBuffers spikes_;
+  Buffer<float> logits_, block_out_, dense_inputs_;
   Buffer<int32_t> encoder_, mixer_, ffn_;
   uint64_t t_ns_ = 0;
 };

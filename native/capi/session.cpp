@@ -29,6 +29,10 @@ Result<sampler::Settings> settings_of(const spiked_sampling& in) {
   return s;
 }
 
+symboliclight::SpikeBytes<uint8_t> spikes_in(const spiked_spikes& in) {
+  return {in.encoder, in.ffn, in.block};
+}
+
 symboliclight::Trace trace_in(const spiked_trace& in, size_t n) {
   symboliclight::Trace t;
   t.active_encoder = in.active_encoder;
@@ -39,6 +43,9 @@ symboliclight::Trace trace_in(const spiked_trace& in, size_t n) {
   t.margin_encoder = in.margin_encoder;
   t.margin_mixer = in.margin_mixer;
   t.margin_ffn = in.margin_ffn;
+  t.spikes = spikes_in(in.spikes);
+  t.given = {in.given.encoder, in.given.ffn, in.given.block};
+  t.dense_inputs = in.dense_inputs;
   return t;
 }
 
@@ -81,6 +88,24 @@ spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids
     trace->margin_mixer = t.margin_mixer;
     trace->margin_ffn = t.margin_ffn;
     return {};
+  });
+}
+
+spiked_status spiked_session_reference(spiked_session* session, const int32_t* ids, size_t n,
+                                       const spiked_reference_input* input,
+                                       const spiked_reference_output* output, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    if (n != 0) SPIKED_TRY(require(ids, "ids"));
+    SPIKED_TRY(require(input, "input"));
+    SPIKED_TRY(require(output, "output"));
+    if (input->activations < SPIKED_ACTIVATIONS_F32 || input->activations > 2)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("activations: expected 0 (f32), 1 (i8) or 2 (i16), found %d", input->activations)};
+    return session->session.reference(ids, n, {input->given.encoder, input->given.ffn, input->given.block},
+                                      static_cast<ops::Activations>(input->activations), input->dense_inputs,
+                                      {spikes_in(output->spikes),
+                                       {output->margin_encoder, output->margin_ffn, output->margin_block},
+                                       output->logits});
   });
 }
 

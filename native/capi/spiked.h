@@ -133,6 +133,19 @@ void spiked_session_cancel(spiked_session* session);
 
 enum spiked_logits { SPIKED_LOGITS_NONE = 0, SPIKED_LOGITS_LAST = 1, SPIKED_LOGITS_ALL = 2 };
 
+/* What every threshold of n ids said, a byte each: 0 silent, 1 fired, whatever decisions were given. Any pointer may be NULL. F = ffn_dim. */
+typedef struct spiked_spikes {
+  uint8_t* encoder; /* [n, D] */
+  uint8_t* ffn;     /* [L, n, F] */
+  uint8_t* block;   /* [L, n, D] after each block; the last layer's feed nothing */
+} spiked_spikes;
+
+/* Decisions used in place of a pass's own, of the same shapes: 0, 1, or SPIKED_SPIKE_FREE for the pass's own. NULL: all free. */
+enum { SPIKED_SPIKE_FREE = 2 };
+typedef struct spiked_given_spikes {
+  const uint8_t *encoder, *ffn, *block;
+} spiked_given_spikes;
+
 /* What a checking caller may record of one forward of n ids. Any pointer may be NULL. L = n_layers, D = embed_dim. */
 typedef struct spiked_trace {
   int32_t* active_encoder; /* [n] */
@@ -141,6 +154,9 @@ typedef struct spiked_trace {
   float* block_out;        /* [L, n, D] residual stream after each block */
   /* smallest |z - threshold| seen; set to +inf by the caller first */
   float margin_encoder, margin_mixer, margin_ffn;
+  spiked_spikes spikes;
+  float* dense_inputs;       /* [L, 3, n, D] inputs of q/k/v, of out, of up, before they are quantised */
+  spiked_given_spikes given; /* input: this forward's decisions */
 } spiked_trace;
 
 /* Feeds n ids (prefill or decode: the same bits for any split). logits: f32 [vocab_size] for LAST, [n, vocab_size] for ALL, raw (unmasked).
@@ -148,6 +164,26 @@ typedef struct spiked_trace {
 spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n,
                                      int32_t logits_mode, float* logits, spiked_trace* trace,
                                      spiked_error* error);
+
+/* The same model in plain float64 arithmetic over the numbers that the weights stand for exactly, from the paper's equations: what the
+ * engine's precisions are held to (docs/numerics.md, "Spike flips"). */
+typedef struct spiked_reference_input {
+  spiked_given_spikes given;
+  int32_t activations; /* F32: exact inputs of the blocks' dense products; others: dense_inputs, quantised */
+  const float* dense_inputs; /* [L, 3, n, D] of a forward of these ids; NULL with F32 and only then */
+} spiked_reference_input;
+
+typedef struct spiked_reference_output { /* any pointer may be NULL */
+  spiked_spikes spikes;
+  double *margin_encoder, *margin_ffn, *margin_block; /* z - threshold, shapes as the spikes' */
+  double* logits;                                     /* [n, vocab_size] */
+} spiked_reference_output;
+
+/* Runs it over n ids as a sequence of its own; the session's state is neither read nor written, spiked_session_cancel ends it. Slow.
+ * Errors: TOKEN_UNKNOWN, PROMPT_EMPTY, INVALID_ARGUMENT, CANCELLED, NO_MEMORY. */
+spiked_status spiked_session_reference(spiked_session* session, const int32_t* ids, size_t n,
+                                       const spiked_reference_input* input,
+                                       const spiked_reference_output* output, spiked_error* error);
 
 typedef struct spiked_sampling {
   float temperature;        /* 0: greedy */

@@ -74,10 +74,22 @@ export interface StepResult {
 
 export type LogitsMode = 'none' | 'last' | 'all';
 
+/** What every threshold said, a byte each: 0 silent, 1 fired. Given to a pass, 2 leaves the decision to it. */
+export interface Spikes {
+  /** [n * embedDim] */
+  encoder: Uint8Array;
+  /** [nLayers * n * ffnDim], layer-major */
+  ffn: Uint8Array;
+  /** [nLayers * n * embedDim], layer-major, after each block: the next one's input. The last layer's feed nothing. */
+  block: Uint8Array;
+}
+
 export interface ForwardOptions {
   logits: LogitsMode;
-  /** Record spike counts, margins; `blockOut` too when asked. */
-  trace?: { blockOut: boolean } | undefined;
+  /** Record spike counts, margins; `blockOut`, `spikes`, `denseInputs` too when asked. */
+  trace?: { blockOut: boolean; spikes?: boolean; denseInputs?: boolean } | undefined;
+  /** Decisions for these ids, used in place of the engine's own. */
+  given?: Spikes | undefined;
 }
 
 export interface ForwardTrace {
@@ -89,6 +101,10 @@ export interface ForwardTrace {
   activeFfn: Int32Array;
   /** [nLayers * n * embedDim], only when asked */
   blockOut: Float32Array | null;
+  /** Own decisions, given ones or not; only when asked. */
+  spikes: Spikes | null;
+  /** [nLayers * 3 * n * embedDim] inputs of q/k/v, of out, of up, before they are quantised; only when asked */
+  denseInputs: Float32Array | null;
   /** Smallest |z - threshold| of any neuron. */
   marginEncoder: number;
   marginMixer: number;
@@ -100,6 +116,24 @@ export interface ForwardResult {
   logits: Float32Array | null;
   trace: ForwardTrace | null;
   tNs: bigint;
+}
+
+export interface ReferenceOptions {
+  /** Decisions used in place of the reference's own. */
+  given?: Spikes | undefined;
+  /** `f32`, the default: exact numbers. `i16`, `i8`: the blocks' dense products take `denseInputs`, quantised. */
+  activations?: 'f32' | 'i16' | 'i8' | undefined;
+  /** Recorded by a forward of the same ids; with `i16` and `i8`, and only then. */
+  denseInputs?: Float32Array | undefined;
+}
+
+export interface ReferenceResult {
+  /** Own decisions, given ones or not. */
+  spikes: Spikes;
+  /** z - threshold; shapes as the spikes'. */
+  margins: { encoder: Float64Array; ffn: Float64Array; block: Float64Array };
+  /** [n * vocab] */
+  logits: Float64Array;
 }
 
 export interface SessionStats {
@@ -127,6 +161,8 @@ export interface Score {
 /** One sequence. Calls on one session must not overlap; cancel() may come at any time. */
 export interface NativeSession {
   forward(ids: Int32Array, options: ForwardOptions): Promise<ForwardResult>;
+  /** The float64 pass over ids as a sequence of its own; the session's state is neither read nor written. Slow. */
+  reference(ids: Int32Array, options: ReferenceOptions): Promise<ReferenceResult>;
   /** Feeds ids, then draws the next one (not fed). */
   step(ids: Int32Array, sampling: Sampling): Promise<StepResult>;
   /** Distribution that step would draw from, given the last forward. */

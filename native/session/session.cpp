@@ -14,12 +14,15 @@ sampler::Style style_of(symboliclight::Form form) {
 }
 
 // A trace whose rows begin `at` positions further on.
-symboliclight::Trace moved(const symboliclight::Trace& t, size_t at, size_t dim) {
+symboliclight::Trace moved(const symboliclight::Trace& t, size_t at, size_t dim, size_t ffn_dim) {
   symboliclight::Trace out = t;
   if (out.active_encoder != nullptr) out.active_encoder += at;
   if (out.active_mixer != nullptr) out.active_mixer += at;
   if (out.active_ffn != nullptr) out.active_ffn += at;
   if (out.block_out != nullptr) out.block_out += at * dim;
+  if (out.dense_inputs != nullptr) out.dense_inputs += at * dim;
+  out.spikes = out.spikes.moved(at, dim, ffn_dim);
+  out.given = out.given.moved(at, dim, ffn_dim);
   return out;
 }
 
@@ -92,7 +95,7 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
     if (trace != nullptr) {
-      symboliclight::Trace part = moved(*trace, at, model_->config.embed_dim);
+      symboliclight::Trace part = moved(*trace, at, model_->config.embed_dim, model_->config.ffn_dim);
       SPIKED_TRY(pass(ids + at, batch, &part));
       trace->margin_encoder = part.margin_encoder;
       trace->margin_mixer = part.margin_mixer;
@@ -163,6 +166,22 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
       }
     }
   }
+  return {};
+}
+
+Status Session::reference(const int32_t* ids, size_t n, symboliclight::SpikeBytes<const uint8_t> given,
+                          ops::Activations activations, const float* dense_inputs,
+                          const symboliclight::ReferenceOutput& out) {
+  SPIKED_TRY(check_ids(ids, n));
+  if ((activations == ops::Activations::kF32) != (dense_inputs == nullptr))
+    return {Code::ERR_INVALID_ARGUMENT, std::string("dense inputs: expected ") +
+                                            (dense_inputs == nullptr ? "those of a forward" : "none") +
+                                            " for these activations, found " +
+                                            (dense_inputs == nullptr ? "none" : "some")};
+  const symboliclight::ReferenceInput in{
+      *model_->engine->pool, model_->config, model_->weights, cancel_, ids, n, given,
+      activations,           dense_inputs};
+  if (!symboliclight::reference(in, out)) return {Code::ERR_CANCELLED, "cancelled"};
   return {};
 }
 

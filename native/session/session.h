@@ -5,6 +5,7 @@
 
 #include "head/full.h"
 #include "models/symboliclight/forward.h"
+#include "models/symboliclight/reference.h"
 #include "sampler/sampler.h"
 #include "session/model.h"
 
@@ -42,6 +43,14 @@ class Session {
   /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session. masked_mass[i], unless null: what the slots without a
   /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0.
   Status score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
+
+  /// The float64 pass over ids as a sequence of its own: this session's state is neither read nor written.
+  ///
+  /// dense_inputs  f32 [L, 3, n, D] recorded by a forward of these ids; null with kF32 and only then
+  /// Errors: as forward; ERR_INVALID_ARGUMENT.
+  Status reference(const int32_t* ids, size_t n, symboliclight::SpikeBytes<const uint8_t> given,
+                   ops::Activations activations, const float* dense_inputs,
+                   const symboliclight::ReferenceOutput& out);
 
   SessionStats stats() const;
   const symboliclight::State& state() const { return state_; }

@@ -2,6 +2,7 @@
 // beta sigmoid(decay_raw), g gate, u mixed heads, z FFN pre-activation, theta threshold, lambda leak, W window, G n_anchors.
 #include "models/symboliclight/forward.h"
 
+#include <cstring>
 #include <limits>
 
 #include "base/math.h"
@@ -67,14 +68,40 @@ class Walk {
         if (trace_ != nullptr)
           me_.margin_encoder = ops::membrane_margin(st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak,
                                                     cfg_.threshold, me_.margin_encoder);
-        s_.n_spikes[t] = ops::membrane_step(k_, st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak,
-                                            cfg_.threshold, spikes(t));
+        s_.n_spikes[t] = fire_membrane(t);
         if (trace_ != nullptr && trace_->active_encoder != nullptr)
           trace_->active_encoder[t] = static_cast<int32_t>(s_.n_spikes[t]);
       }
       stop_ = cancel_.load(std::memory_order_relaxed);
     }
     team_.barrier();
+  }
+
+  size_t fire_membrane(size_t t) {
+    float *m = st_.membrane.data(), *x = row(s_.c, t);
+    if (trace_ != nullptr && trace_->spikes.encoder != nullptr)
+      ops::membrane_record(m, x, dim(), cfg_.leak, cfg_.threshold, trace_->spikes.encoder + t * dim());
+    if (trace_ != nullptr && trace_->given.encoder != nullptr)
+      return ops::membrane_step_given(m, x, dim(), cfg_.leak, cfg_.threshold,
+                                      trace_->given.encoder + t * dim(), spikes(t));
+    return ops::membrane_step(k_, m, x, dim(), cfg_.leak, cfg_.threshold, spikes(t));
+  }
+
+  // Position t's threshold test of one layer; recorded and given are the trace's arrays of these neurons, [L, stride, n].
+  size_t fire(size_t layer, size_t t, const float* z, size_t n, uint32_t* active, uint8_t* recorded,
+              const uint8_t* given) {
+    const size_t at = trace_ == nullptr ? 0 : (layer * trace_->stride + t) * n;
+    if (recorded != nullptr) ops::record(z, n, cfg_.threshold, recorded + at);
+    if (given != nullptr) return ops::fire_given(z, n, cfg_.threshold, given + at, active);
+    return ops::fire(k_, z, n, cfg_.threshold, active);
+  }
+
+  void note_dense_input(size_t layer, size_t which, AlignedArray<float>& x) {
+    if (trace_ == nullptr || trace_->dense_inputs == nullptr) return;
+    const Range mine = tokens();
+    for (size_t t = mine.begin; t < mine.end; ++t)
+      std::memcpy(trace_->dense_inputs + ((layer * 3 + which) * trace_->stride + t) * dim(), row(x, t),
+                  dim() * sizeof(float));
   }
 
   void count_spikes(size_t layer, Activity& activity) {
@@ -115,6 +142,7 @@ class Walk {
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
     if (cfg_.sparse_attn && b.own_angles) angles(b.inv_freq);
+    note_dense_input(layer, 0, s_.c);
     if (attend) {
       prepare(s_.c);
       linear(b.q, s_.c, s_.q, s_.d_stride);
@@ -125,6 +153,7 @@ class Walk {
     const Range heads = share(cfg_.n_heads, 1, team_.index(), team_.size());
     for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
     team_.barrier();
+    note_dense_input(layer, 1, s_.u);
     prepare(s_.u);
     linear(b.out, s_.u, s_.a, s_.d_stride);
     team_.barrier();
@@ -173,13 +202,16 @@ class Walk {
 
   // z = W_up c'; f = [z >= theta]; c'' = LN(c' + W_down f); the next block's spikes are [c'' >= theta].
   void feed_forward(size_t layer, const BlockWeights& b, Activity& activity) {
+    const SpikeBytes<uint8_t> recorded = trace_ == nullptr ? SpikeBytes<uint8_t>() : trace_->spikes;
+    const SpikeBytes<const uint8_t> given = trace_ == nullptr ? SpikeBytes<const uint8_t>() : trace_->given;
+    note_dense_input(layer, 2, s_.c);
     prepare(s_.c);
     linear(b.up, s_.c, s_.z, s_.f_stride);
     team_.barrier();
     const Range mine = tokens();
     for (size_t t = mine.begin; t < mine.end; ++t) {
       const float* z = s_.z.data() + t * s_.f_stride;
-      s_.n_fired[t] = ops::fire(k_, z, cfg_.ffn_dim, cfg_.threshold, fired(t));
+      s_.n_fired[t] = fire(layer, t, z, cfg_.ffn_dim, fired(t), recorded.ffn, given.ffn);
       if (trace_ == nullptr) continue;
       me_.margin_ffn = ops::margin(z, cfg_.ffn_dim, cfg_.threshold, me_.margin_ffn);
       if (trace_->active_ffn != nullptr)
@@ -197,7 +229,7 @@ class Walk {
     for (size_t t = mine.begin; t < mine.end; ++t) {
       float* c = row(s_.c, t);
       ops::add_norm(k_, c, row(s_.a, t), b.ffn_norm, dim(), row(s_.x, t));
-      s_.n_spikes[t] = ops::fire(k_, c, dim(), cfg_.threshold, spikes(t));
+      s_.n_spikes[t] = fire(layer, t, c, dim(), spikes(t), recorded.block, given.block);
       if (trace_ == nullptr) continue;
       if (layer + 1 < cfg_.n_layers)
         me_.margin_mixer = ops::margin(c, dim(), cfg_.threshold, me_.margin_mixer);

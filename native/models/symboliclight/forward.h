@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 
+#include "models/symboliclight/spike_bytes.h"
 #include "models/symboliclight/state.h"
 #include "models/symboliclight/weights.h"
 #include "ops/linear.h"
@@ -10,11 +11,14 @@ namespace spiked::symboliclight {
 
 /// What a checking caller records of one pass; every pointer may be null. Rows of later passes are appended by the caller moving the pointers.
 struct Trace {
-  int32_t* active_encoder = nullptr;               ///< [n]
-  int32_t* active_mixer = nullptr;                 ///< [L, stride]
-  int32_t* active_ffn = nullptr;                   ///< [L, stride]
-  float* block_out = nullptr;                      ///< [L, stride, D]
-  size_t stride = 0;                               ///< positions a layer row
+  int32_t* active_encoder = nullptr;  ///< [n]
+  int32_t* active_mixer = nullptr;    ///< [L, stride]
+  int32_t* active_ffn = nullptr;      ///< [L, stride]
+  float* block_out = nullptr;         ///< [L, stride, D]
+  size_t stride = 0;                  ///< positions a layer row
+  SpikeBytes<uint8_t> spikes;         ///< what every threshold said, given decisions or not
+  SpikeBytes<const uint8_t> given;    ///< decisions used in place of the pass's own
+  float* dense_inputs = nullptr;      ///< [L, 3, stride, D] into q/k/v, out and up, not quantised
   float margin_encoder, margin_mixer, margin_ffn;  ///< smallest |z - threshold|
 };
 

@@ -141,9 +141,8 @@ Status take_block(Taker& take, const Config& c, const std::string& prefix, Block
   SPIKED_TRY(take_norm(take, tcam + "norm", d, &b.tcam_norm));
   SPIKED_TRY(take.vector(tcam + "decay_raw", c.n_heads, &b.decay_raw));
   if (c.sparse_attn || c.form == Form::k08b) {
-    const float* gate = nullptr;
-    SPIKED_TRY(take.vector(tcam + "attn_gate", 1, &gate));
-    b.gate = math::sigmoid_f32(*gate);
+    SPIKED_TRY(take.vector(tcam + "attn_gate", 1, &b.gate_raw));
+    b.gate = math::sigmoid_f32(*b.gate_raw);
   }
   if (c.sparse_attn) {
     SPIKED_TRY(take.linear(attn + "q_proj.weight", Layout::kPanel4x32, d, d, &b.q));

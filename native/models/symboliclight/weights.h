@@ -13,6 +13,7 @@ struct BlockWeights {
   Matrix q, k, v;          // [D, D] panel; sparse attention only
   const float* inv_freq;   // [d/2], the stored values
   bool own_angles;         // inv_freq differs from the block before (or there is none)
+  const float* gate_raw;   // attn_gate [1]; null where there is none
   float gate;              // sigmoid(attn_gate)
   Matrix out;              // [D, D]
   ops::NormWeights tcam_norm;
