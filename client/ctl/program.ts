@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
+import { evalCommand } from './eval.js';
 import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
 import { logitsCommand } from './logits.js';
@@ -33,6 +34,7 @@ export function createProgram(): Command {
     tokensCommand(),
     logitsCommand(),
     synthCommand(),
+    evalCommand(),
     benchCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));
