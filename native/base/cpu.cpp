@@ -1,6 +1,8 @@
 #include "base/cpu.h"
 
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -15,6 +17,9 @@ CpuFeatures detect() {
   __builtin_cpu_init();
   f.avx2 = __builtin_cpu_supports("avx2") != 0;
   f.fma = __builtin_cpu_supports("fma") != 0;
+  // Not a name that every compiler's __builtin_cpu_supports knows; it uses AVX's registers, which the system saves if avx2 is there.
+  unsigned a, b, c = 0, d;
+  f.f16c = f.avx2 && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 #elif defined(__aarch64__)
   const unsigned long bits = getauxval(AT_HWCAP);
   f.asimd = (bits & HWCAP_ASIMD) != 0;

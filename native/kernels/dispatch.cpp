@@ -78,7 +78,7 @@ const std::vector<Isa>& isas() {
   static const std::vector<Isa> table = [] {
     const CpuFeatures& cpu = cpu_features();
     return std::vector<Isa>{
-        row("avx2", cpu.avx2 && cpu.fma, kAvx2Table),
+        row("avx2", cpu.avx2 && cpu.fma && cpu.f16c, kAvx2Table),
         row("neon_dotprod", cpu.asimd && cpu.asimd_dotprod, kNeonDotprodTable),
         row("neon", cpu.asimd, kNeonTable),
         row("scalar", true, &kScalar),
