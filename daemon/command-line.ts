@@ -27,9 +27,9 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     .addOption(
       new Option(
         '--activations <precision>',
-        "of the blocks' dense products: f32 is the reference; i8 is faster, inexact, and needs int8 weights",
+        "of the blocks' dense products: f32 is the reference; i16 and i8 are faster, inexact, and need quantised weights",
       )
-        .choices(['f32', 'i8'])
+        .choices(['f32', 'i16', 'i8'])
         .default('f32'),
     )
     .option(

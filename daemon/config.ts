@@ -14,7 +14,7 @@ export interface DaemonOptions {
   /** Instruction set by name; SPIKED_FORCE_ISA, else the best, unless given. */
   isa?: string | undefined;
   /** Precision of the blocks' dense products: f32 (the reference) unless i8 is asked for. */
-  activations?: 'f32' | 'i8' | undefined;
+  activations?: 'f32' | 'i16' | 'i8' | undefined;
   /** Tokens that a request may reach, prompt included, instead of the model's own maximum. */
   context?: number | undefined;
   limits?: Partial<Limits> | undefined;
@@ -32,7 +32,7 @@ export interface Config {
   socketPath: string;
   threads: number;
   isa: string | undefined;
-  activations: 'f32' | 'i8';
+  activations: 'f32' | 'i16' | 'i8';
   context: number | undefined;
   limits: Limits;
   logLevel: (typeof logLevels)[number];
@@ -53,7 +53,7 @@ const schema = z.strictObject({
   socketPath: z.string().optional(),
   threads: z.int().min(1).max(256).optional(),
   isa: z.string().optional(),
-  activations: z.enum(['f32', 'i8']).default('f32'),
+  activations: z.enum(['f32', 'i16', 'i8']).default('f32'),
   context: z
     .int()
     .min(1)

@@ -24,9 +24,9 @@ export function withActivations(command: Command): Command {
   return command.addOption(
     new Option(
       '--activations <precision>',
-      "of the blocks' dense products: f32 is the reference; i8 is faster, inexact, and needs int8 weights",
+      "of the blocks' dense products: f32 is the reference; i16 and i8 are faster, inexact, and need quantised weights",
     )
-      .choices(['f32', 'i8'])
+      .choices(['f32', 'i16', 'i8'])
       .default('f32'),
   );
 }

@@ -63,7 +63,7 @@ const serverInfo = {
     model_format_version: field.count,
     numerics_version: field.count,
     isa: z.string(),
-    activations: z.enum(['f32', 'i8']),
+    activations: z.enum(['f32', 'i16', 'i8']),
     isas: z.array(z.object({ name: z.string(), supported: z.boolean() })),
     threads: field.count,
     pid: field.count,

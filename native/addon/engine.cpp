@@ -1,11 +1,20 @@
 #include "engine.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "arg_reader.h"
 #include "env_state.h"
 #include "model.h"
 #include "model_open_job.h"
 
 namespace spiked::addon {
+namespace {
+
+/// By their numbers in spiked.h.
+constexpr const char* kActivations[] = {"f32", "i8", "i16"};
+
+}  // namespace
 
 Napi::Function Engine::define(Napi::Env env) {
   return DefineClass(env, "Engine",
@@ -30,13 +39,14 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   const std::string activations =
       activations_value.IsUndefined() ? "f32" : args.string(activations_value, "options.activations");
   if (args.failed()) return raise(env, args.failure());
-  if (activations != "f32" && activations != "i8")
-    return raise(env,
-                 invalid("options.activations: expected \"f32\" or \"i8\", found \"" + activations + "\""));
+  const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
+  if (precision == std::end(kActivations))
+    return raise(env, invalid("options.activations: expected \"f32\", \"i16\" or \"i8\", found \"" +
+                              activations + "\""));
 
   const spiked_engine_options c_options{static_cast<uint32_t>(threads),
                                         isa_value.IsUndefined() ? nullptr : isa.c_str(),
-                                        activations == "i8" ? SPIKED_ACTIVATIONS_I8 : SPIKED_ACTIVATIONS_F32};
+                                        static_cast<int32_t>(precision - std::begin(kActivations))};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));
@@ -61,7 +71,7 @@ Engine::Engine(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine>(info) 
   handle_ = std::move(parts->handle);
   thread_ = std::move(parts->thread);
   isa_ = spiked_engine_isa(handle_.get());
-  activations_ = spiked_engine_activations(handle_.get()) == SPIKED_ACTIVATIONS_I8 ? "i8" : "f32";
+  activations_ = kActivations[spiked_engine_activations(handle_.get())];
   n_threads_ = spiked_engine_threads(handle_.get());
 }
 

@@ -17,9 +17,9 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     SPIKED_TRY(require(options, "options"));
     SPIKED_TRY(require(out, "out"));
     const int32_t activations = options->activations;
-    if (activations != SPIKED_ACTIVATIONS_F32 && activations != SPIKED_ACTIVATIONS_I8)
+    if (activations < SPIKED_ACTIVATIONS_F32 || activations > SPIKED_ACTIVATIONS_I16)
       return {Code::ERR_INVALID_ARGUMENT,
-              format("activations: expected 0 (f32) or 1 (i8), found %d", activations)};
+              format("activations: expected 0 (f32), 1 (i8) or 2 (i16), found %d", activations)};
     auto engine = Engine::open(options->n_threads, options->isa != nullptr ? options->isa : "",
                                static_cast<ops::Activations>(activations));
     if (!engine.ok()) return engine.status();

@@ -61,13 +61,14 @@ spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report rep
 
 /* ---- engine ---- */
 
-enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1 };
+enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1, SPIKED_ACTIVATIONS_I16 = 2 };
 
 typedef struct spiked_engine_options {
   uint32_t n_threads; /* 1..256 */
   const char* isa;    /* NULL: SPIKED_FORCE_ISA when set, else the best */
-  int32_t
-      activations; /* of the blocks' dense products: SPIKED_ACTIVATIONS_F32 (the reference) or _I8 (faster, inexact, int8 weights only) */
+  /* of the blocks' dense products: SPIKED_ACTIVATIONS_F32 (the reference), _I16 (close to it) or _I8 (fast, coarse); the quantised ones
+   * need quantised weights */
+  int32_t activations;
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,

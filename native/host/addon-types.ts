@@ -188,8 +188,8 @@ export interface NativeModel {
   close(): void;
 }
 
-/** Precision of the blocks' dense products: `f32` is the reference, `i8` (int8 weights only) is faster and inexact. */
-export type Activations = 'f32' | 'i8';
+/** Precision of the blocks' dense products: `f32` is the reference, `i16` close to it, `i8` fast and coarse; both need quantised weights. */
+export type Activations = 'f32' | 'i16' | 'i8';
 
 export interface NativeEngine {
   readonly isa: string;

@@ -10,17 +10,22 @@ bool is_sha256(std::string_view s) {
   return true;
 }
 
-// matmul_i8_i8 takes int8 weights, and its int32 sums are exact below 2^17 columns.
-Status check_activations(const Model& m) {
-  if (m.engine->activations == ops::Activations::kF32) return {};
-  if (!m.weights.int8)
-    return {Code::ERR_MODEL_UNSUPPORTED,
-            m.file->path() + ": i8 activations: expected int8 weights, found f32"};
-  if (m.config.embed_dim >= 1u << 17)
-    return {Code::ERR_MODEL_UNSUPPORTED,
-            format("%s: i8 activations: expected embed_dim below 131072, found %u", m.file->path().c_str(),
-                   m.config.embed_dim)};
-  return {};
+const char* name(ops::Activations precision) { return precision == ops::Activations::kI8 ? "i8" : "i16"; }
+
+// The sums of quantised products are exact below 2^17 columns.
+Status check_width(const Model& m) {
+  const ops::Activations precision = m.engine->activations;
+  if (precision == ops::Activations::kF32 || m.config.embed_dim < 1u << 17) return {};
+  return {Code::ERR_MODEL_UNSUPPORTED, format("%s: %s activations: expected embed_dim below 131072, found %u",
+                                              m.file->path().c_str(), name(precision), m.config.embed_dim)};
+}
+
+// There is no product of F32 weights with quantised activations.
+Status check_weights(const Model& m) {
+  const ops::Activations precision = m.engine->activations;
+  if (precision == ops::Activations::kF32 || m.weights.blocks[0].out.dtype != DType::kF32) return {};
+  return {Code::ERR_MODEL_UNSUPPORTED, format("%s: %s activations: expected quantised weights, found f32",
+                                              m.file->path().c_str(), name(precision))};
 }
 
 Status read_tokenizer(const GgufFile& file, Model& m) {
@@ -45,10 +50,11 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   auto config = symboliclight::Config::read(*m->file);
   if (!config.ok()) return config.status();
   m->config = config.value();
+  SPIKED_TRY(check_width(*m));
   auto weights = symboliclight::Weights::map(*m->file, m->config);
   if (!weights.ok()) return weights.status();
   m->weights = weights.take();
-  SPIKED_TRY(check_activations(*m));
+  SPIKED_TRY(check_weights(*m));
   auto name = get_string(*m->file, "general.name");
   if (!name.ok()) return name.status();
   m->name = std::string(name.value());

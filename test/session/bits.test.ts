@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { addon } from '../../native/host/addon.js';
 import { assert, suite } from '../tools/suite.js';
+import type { Activations } from '../../native/host/addon-types.js';
 import type { TinyOptions } from '../tensor/tiny-model.js';
 import { digest, ids, modelFile, withModel } from './runs.js';
 
@@ -39,28 +40,52 @@ for (const [name, shape] of shapes)
   });
 
 for (const [name, shape] of shapes.filter(([, s]) => s.weights === 'int8'))
-  test(`${name}, i8 activations: the same bits on every ISA, thread count and split, and not those of f32`, async () => {
+  test(`${name}, quantised activations: the same bits on every ISA, thread count and split, and those of no other precision`, async () => {
     const path = modelFile(shape);
-    const seen = new Set<string>();
-    for (const isa of isas)
-      for (const [threads, batch] of [
-        [1, 1],
-        [2, 7],
-        [5, input.length],
-      ] as const)
-        await withModel(path, { isa, threads, activations: 'i8' }, async (model) => {
-          seen.add(await digest(model.openSession(), input, batch));
-        });
-    assert.is(seen.size, 1);
-    assert.not.ok(seen.has(await withModel(path, {}, (model) => digest(model.openSession(), input, 32))));
+    const seen = new Set([await withModel(path, {}, (model) => digest(model.openSession(), input, 32))]);
+    for (const activations of ['i16', 'i8'] as const) {
+      const bits = new Set<string>();
+      for (const isa of isas)
+        for (const [threads, batch] of [
+          [1, 1],
+          [2, 7],
+          [5, input.length],
+        ] as const)
+          await withModel(path, { isa, threads, activations }, async (model) => {
+            bits.add(await digest(model.openSession(), input, batch));
+          });
+      assert.is(bits.size, 1, activations);
+      for (const bit of bits) seen.add(bit);
+    }
+    assert.is(seen.size, 3);
   });
 
-test('i8 activations are refused for f32 weights', async () => {
-  const error = await withModel(modelFile({}), { activations: 'i8' }, () => Promise.resolve()).catch(
+async function refusal(path: string, activations: Activations): Promise<string> {
+  const error = await withModel(path, { activations }, () => Promise.resolve()).catch(
     (e: unknown) => e as Error & { code: string },
   );
   assert.is(error?.code, 'ERR_MODEL_UNSUPPORTED');
-  assert.match(error?.message ?? '', /i8 activations: expected int8 weights, found f32/);
+  return error?.message ?? '';
+}
+
+test('quantised activations are refused for f32 weights', async () => {
+  for (const activations of ['i16', 'i8'] as const)
+    assert.match(
+      await refusal(modelFile({}), activations),
+      new RegExp(`${activations} activations: expected quantised weights, found f32`),
+    );
+});
+
+test('quantised activations are refused where the exact sums would not fit', async () => {
+  const path = modelFile({ weights: 'int8', heads: 2 }, (draft) => {
+    draft.metadata.set('symboliclight.embed_dim', { type: 'u32', value: 131072 });
+    draft.metadata.set('symboliclight.head_dim', { type: 'u32', value: 65536 });
+  });
+  for (const activations of ['i16', 'i8'] as const)
+    assert.match(
+      await refusal(path, activations),
+      new RegExp(`${activations} activations: expected embed_dim below 131072, found 131072`),
+    );
 });
 
 test('a model that differs in one weight bit differs in the digest', async () => {

@@ -5,16 +5,18 @@ import { join } from 'node:path';
 import { addon } from '../../native/host/addon.js';
 import type { Activations, NativeModel, NativeSession, Sampling } from '../../native/host/addon-types.js';
 import { tempDir } from '../tools/suite.js';
-import { encode } from '../tensor/gguf-draft.js';
+import { encode, type Draft } from '../tensor/gguf-draft.js';
 import { tinyModel, type TinyOptions } from '../tensor/tiny-model.js';
 
 const folder = tempDir();
 let files = 0;
 
-/** Writes a tiny model and returns its path. */
-export function modelFile(options: TinyOptions): string {
+/** Writes a tiny model, bent where a test wants that, and returns its path. */
+export function modelFile(options: TinyOptions, bend?: (draft: Draft) => void): string {
   const path = join(folder, `tiny-${files++}.gguf`);
-  writeFileSync(path, encode(tinyModel(options)));
+  const draft = tinyModel(options);
+  bend?.(draft);
+  writeFileSync(path, encode(draft));
   return path;
 }
 

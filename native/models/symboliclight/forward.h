@@ -28,7 +28,7 @@ struct Pass {
   const Config& config;
   const Weights& weights;
   const std::atomic<bool>& cancel;
-  ops::Activations activations;  ///< of the blocks' dense products; kI8 needs int8 weights
+  ops::Activations activations;  ///< of the blocks' dense products; all but kF32 need quantised weights
 };
 
 /// Columns read by one pass, of how many.
