@@ -7,14 +7,20 @@ import { OutputFile } from './output-file.js';
 import { enginePacker, type Packer } from './packer.js';
 import { readConfig, type Config, type Form } from './symboliclight/config.js';
 import { checkMask } from './symboliclight/mask.js';
-import { modelMetadata } from './symboliclight/metadata.js';
+import { modelMetadata, type ModelDescription } from './symboliclight/metadata.js';
 import { bytesOf, TensorPacker } from './symboliclight/pack.js';
-import { storedTensor, type StoredTensor, type Weights } from './symboliclight/stored-tensor.js';
+import {
+  requirePlan,
+  type LayoutPlan,
+  type StoragePlan,
+  type Weights,
+} from './symboliclight/storage-plan.js';
+import { storedTensor, type StoredTensor } from './symboliclight/stored-tensor.js';
 import { matchTensors } from './symboliclight/tensors.js';
 import { readTokenizer, type Tokenizer } from './tokenizer.js';
 
 export interface ExportOptions extends WriteOptions {
-  /** A `torch.save` archive or a safetensors file. */
+  /** A `torch.save` archive, a safetensors file or a model file. */
   checkpoint: string;
   /** JSON with the configuration, for a checkpoint that has none. */
   configPath?: string | undefined;
@@ -24,11 +30,13 @@ export interface WriteOptions {
   /** Replaced only when the new file is complete. */
   out: string;
   weights: Weights;
+  /** `mixed` by default; another, to compare with, for f32 only. */
+  layoutPlan?: LayoutPlan | undefined;
   /** The engine's quantiser and packer by default. */
   packer?: Packer | undefined;
-  /** A SentencePiece `.model` file to carry inside. */
+  /** A SentencePiece `.model` file to carry inside; a model file's own by default. */
   tokenizer?: string | undefined;
-  /** Shown to people; the stem of `out` by default. */
+  /** Shown to people; a model file's own, else the stem of `out` by default. */
   name?: string | undefined;
   onProgress?: ((progress: ExportProgress) => void) | undefined;
 }
@@ -53,7 +61,8 @@ export interface ExportResult {
  * @throws SpikedError ERR_CHECKPOINT_INVALID, ERR_CHECKPOINT_UNSAFE, ERR_CHECKPOINT_TENSOR for the checkpoint
  * @throws SpikedError ERR_TOKENIZER_INVALID when the tokenizer cannot be read or has more ids than the vocabulary
  * @throws SpikedError ERR_FILE_NOT_FOUND, ERR_FILE_IO; ERR_CANCELLED after SIGINT, SIGTERM or SIGHUP
- * @throws SpikedError ERR_INVALID_ARGUMENT when `out` is the checkpoint or the tokenizer itself
+ * @throws SpikedError ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR for a model file that does not load
+ * @throws SpikedError ERR_INVALID_ARGUMENT when `out` is the checkpoint or the tokenizer itself, or the weights do not have the layout
  */
 export async function exportModel(options: ExportOptions): Promise<ExportResult> {
   const { configPath, tokenizer } = options;
@@ -68,32 +77,28 @@ export async function exportModel(options: ExportOptions): Promise<ExportResult>
 
 /** The same for a checkpoint that is open already, or that is no file at all. */
 export async function exportCheckpoint(checkpoint: Checkpoint, options: WriteOptions): Promise<ExportResult> {
+  const plan: StoragePlan = { weights: options.weights, layoutPlan: options.layoutPlan ?? 'mixed' };
+  requirePlan(plan);
   await requireNewFile(options.out, [options.tokenizer]);
   const config = readConfig(checkpoint);
   const matched = matchTensors(checkpoint, config);
-  const tokenizer = await fittingTokenizer(options.tokenizer, config);
+  const tokenizer = (await fittingTokenizer(options.tokenizer, config)) ?? checkpoint.model?.tokenizer;
   for (const tensor of matched) if (tensor.role === 'mask') await checkMask(checkpoint.path, tensor, config);
-  const tensors = matched.flatMap((tensor) => storedTensor(tensor, options.weights) ?? []);
+  const tensors = matched.flatMap((tensor) => storedTensor(tensor, plan) ?? []);
+  const name = options.name ?? checkpoint.model?.name ?? parse(options.out).name;
   return await OutputFile.write(options.out, (file) =>
-    writeModel(file, checkpoint, config, tokenizer, tensors, options),
+    writeModel(file, checkpoint, { name, config, plan, tokenizer, tensors }, options),
   );
 }
 
 async function writeModel(
   file: OutputFile,
   checkpoint: Checkpoint,
-  config: Config,
-  tokenizer: Tokenizer | undefined,
-  tensors: readonly StoredTensor[],
-  { packer = enginePacker, weights, name, onProgress }: WriteOptions,
+  description: ModelDescription,
+  { packer = enginePacker, onProgress }: WriteOptions,
 ): Promise<ExportResult> {
-  const metadata = modelMetadata({
-    name: name ?? parse(file.path).name,
-    config,
-    weights,
-    tokenizer,
-    tensors,
-  });
+  const { config, tensors } = description;
+  const metadata = modelMetadata(description);
   const table = tensors.flatMap(({ data, scale }) => (scale === undefined ? [data] : [data, scale]));
   const writer = await GgufWriter.begin(file, metadata, table);
   const tensorPacker = new TensorPacker(checkpoint.path, packer);

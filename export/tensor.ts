@@ -1,4 +1,5 @@
 import { SpikedError } from '../client/protocol/errors.js';
+import type { WeightDtype, WeightLayout } from './packer.js';
 
 /** Element types a checkpoint may declare. Only the first four can be read; the others are known so that a file
  *  holding them beside the weights (an optimizer's step counter, say) can still be opened. */
@@ -8,11 +9,23 @@ export const dtypeSizeBytes: Record<CheckpointDtype, number> = {
   f32: 4, f16: 2, bf16: 2, bool: 1, f64: 8, i64: 8, i32: 4, i16: 2, i8: 1, u8: 1,
 }; // prettier-ignore
 
+/** A tensor's bytes as a model file holds them, for a copy that rounds nothing twice. */
+export interface PackedForm {
+  readonly dtype: WeightDtype;
+  readonly layout: WeightLayout;
+  /** In order; each part valid until the next. */
+  data(): AsyncIterable<Uint8Array>;
+  /** Padded like the rows; undefined but for i8. */
+  scale(): Promise<Float32Array> | undefined;
+}
+
 export interface CheckpointTensor {
   readonly name: string;
   readonly dtype: CheckpointDtype;
   /** [] is a scalar; it has one row of one element. */
   readonly shape: readonly number[];
+  /** Only of a tensor that comes from a model file. */
+  readonly packed?: PackedForm;
   /**
    * Rows `from` to `to` (not included) of the first dimension, upcast to f32 and contiguous.
    *

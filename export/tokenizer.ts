@@ -1,9 +1,9 @@
 import { SpikedError } from '../client/protocol/errors.js';
 import { InputFile } from './input-file.js';
 
-/** A raw SentencePiece model and the number of ids it has. */
+/** The number of ids, and the raw SentencePiece model that has them where there is one. */
 export interface Tokenizer {
-  bytes: Buffer;
+  bytes: Buffer | undefined;
   size: number;
 }
 

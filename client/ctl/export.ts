@@ -1,5 +1,11 @@
 import { Command, Option } from 'commander';
 import { exportModel, type ExportResult } from '../../export/export.js';
+import {
+  layoutPlans,
+  weightFormats,
+  type LayoutPlan,
+  type Weights,
+} from '../../export/symboliclight/storage-plan.js';
 import { addon } from '../../native/host/index.js';
 import { printJson, printLine } from './output.js';
 import { progressBar } from './progress.js';
@@ -7,7 +13,8 @@ import { finishOnInterrupt } from './signals.js';
 
 interface ExportOptions {
   output: string;
-  weights: 'f32' | 'int8';
+  weights: Weights;
+  layout: LayoutPlan;
   tokenizer?: string;
   config?: string;
   name?: string;
@@ -16,24 +23,34 @@ interface ExportOptions {
 
 export function exportCommand(): Command {
   return new Command('export')
-    .description('turn a checkpoint (.pt or .safetensors) into a model file')
-    .argument('<checkpoint>', 'file written by torch.save, or safetensors')
+    .description('turn a checkpoint (.pt, .safetensors, or another model file) into a model file')
+    .argument('<checkpoint>', 'file written by torch.save, safetensors, or a model file (GGUF) of ours')
     .requiredOption('-o, --output <file>', 'model file to write; replaced only when the new one is complete')
     .addOption(weightsOption())
-    .option('--tokenizer <file>', 'SentencePiece .model to carry inside')
+    .addOption(layoutOption())
+    .option('--tokenizer <file>', "SentencePiece .model to carry inside (default: a model file's own)")
     .option(
       '--config <file>',
       'JSON configuration (default: the one in the checkpoint, or config.json beside it)',
     )
-    .option('--name <text>', 'name shown to people (default: the stem of the model file)')
+    .option(
+      '--name <text>',
+      "name shown to people (default: a model file's own, else the stem of the file to write)",
+    )
     .option('--json', 'one JSON object about the file written')
     .action(run);
 }
 
 export function weightsOption(): Option {
   return new Option('--weights <type>', 'storage of the Linear weights')
-    .choices(['f32', 'int8'])
+    .choices(weightFormats)
     .makeOptionMandatory();
+}
+
+export function layoutOption(): Option {
+  return new Option('--layout <plan>', 'of the Linear weights; row and column, f32 only, are for comparing')
+    .choices(layoutPlans)
+    .default('mixed');
 }
 
 async function run(checkpoint: string, options: ExportOptions): Promise<void> {
@@ -43,6 +60,7 @@ async function run(checkpoint: string, options: ExportOptions): Promise<void> {
       checkpoint,
       out: options.output,
       weights: options.weights,
+      layoutPlan: options.layout,
       packer: addon(),
       tokenizer: options.tokenizer,
       configPath: options.config,

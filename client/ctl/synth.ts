@@ -2,7 +2,8 @@ import { Command, Option } from 'commander';
 import { exportCheckpoint } from '../../export/export.js';
 import { addon } from '../../native/host/index.js';
 import { SpikedError } from '../protocol/errors.js';
-import { weightsOption, printResult } from './export.js';
+import type { LayoutPlan, Weights } from '../../export/symboliclight/storage-plan.js';
+import { layoutOption, weightsOption, printResult } from './export.js';
 import { seed } from './options.js';
 import { remark } from './output.js';
 import { progressBar } from './progress.js';
@@ -14,7 +15,8 @@ import { measureActivity, type Activity } from './synth/activity.js';
 interface SynthOptions {
   config: SynthConfigName;
   output: string;
-  weights: 'f32' | 'int8';
+  weights: Weights;
+  layout: LayoutPlan;
   seed: bigint;
   tokenizer?: string;
   json?: true;
@@ -30,6 +32,7 @@ export function synthCommand(): Command {
     )
     .requiredOption('-o, --output <file>', 'model file to write')
     .addOption(weightsOption().makeOptionMandatory(false).default('int8'))
+    .addOption(layoutOption())
     .addOption(new Option('--seed <n>', 'the same seed gives the same file').argParser(seed).default(1n, '1'))
     .option('--tokenizer <file>', 'SentencePiece .model to carry inside')
     .option('--json', 'one JSON object about the file written')
@@ -46,6 +49,7 @@ async function synth(options: SynthOptions): Promise<void> {
     exportCheckpoint(synthCheckpoint(options.config, options.seed), {
       out: options.output,
       weights: options.weights,
+      layoutPlan: options.layout,
       packer: addon(),
       tokenizer: options.tokenizer,
       name: `synth-${options.config}-${options.weights}-${options.seed}`,

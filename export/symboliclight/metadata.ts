@@ -1,7 +1,8 @@
 import type { GgufValue } from '../gguf-header.js';
 import type { Tokenizer } from '../tokenizer.js';
 import type { Config } from './config.js';
-import { logicalShape, type StoredTensor, type Weights } from './stored-tensor.js';
+import type { StoragePlan } from './storage-plan.js';
+import { logicalShape, type StoredTensor } from './stored-tensor.js';
 
 export const formatVersion = 1;
 
@@ -20,7 +21,7 @@ const u32Keys = [
 export interface ModelDescription {
   name: string;
   config: Config;
-  weights: Weights;
+  plan: StoragePlan;
   tokenizer: Tokenizer | undefined;
   tensors: readonly StoredTensor[];
 }
@@ -29,7 +30,7 @@ export interface ModelDescription {
 export function modelMetadata({
   name,
   config,
-  weights,
+  plan: { weights, layoutPlan },
   tokenizer,
   tensors,
 }: ModelDescription): Map<string, GgufValue> {
@@ -42,18 +43,19 @@ export function modelMetadata({
   own('format_version', { type: 'u32', value: formatVersion });
   own('form', { type: 'string', value: config.form });
   own('weights', { type: 'string', value: weights });
+  if (layoutPlan !== 'mixed') own('layout_plan', { type: 'string', value: layoutPlan });
   for (const key of u32Keys) own(key, { type: 'u32', value: config[key] });
   for (const key of ['spike_threshold', 'leak_factor'] as const)
     own(key, { type: 'f32', value: config[key] });
   for (const key of ['enable_sparse_attn', 'enable_dynamic_prior'] as const)
     own(key, { type: 'bool', value: config[key] });
   own('tokenizer_size', { type: 'u32', value: tokenizer?.size ?? config.vocab_size });
-  if (tokenizer !== undefined) set('tokenizer.sentencepiece.model', { type: 'u8[]', value: tokenizer.bytes });
-  for (const { tensor, layout, scale } of tensors) {
+  if (tokenizer?.bytes !== undefined)
+    set('tokenizer.sentencepiece.model', { type: 'u8[]', value: tokenizer.bytes });
+  for (const { tensor, layout, scaleShape } of tensors) {
     own(`layout.${tensor.name}`, { type: 'string', value: layout });
     own(`shape.${tensor.name}`, { type: 'u64[]', value: logicalShape(tensor.shape) });
-    if (scale !== undefined)
-      own(`scale_shape.${tensor.name}`, { type: 'u64[]', value: tensor.shape.slice(0, 1) });
+    if (scaleShape !== undefined) own(`scale_shape.${tensor.name}`, { type: 'u64[]', value: scaleShape });
   }
   return metadata;
 }

@@ -8,6 +8,9 @@ import type { StoredTensor } from './stored-tensor.js';
 const blockBytes = 1 << 20;
 const blockRowMultiple = 64; // whole panels, and whole cache lines of a column
 
+const largestF32 = 3.4028234663852886e38;
+const largestI4 = 7 * 65504; // the largest code times the largest scale
+
 export interface RowBlock {
   from: number;
   rows: number;
@@ -31,14 +34,32 @@ export class TensorPacker {
   /** The data of `stored` in order, each part valid until the next; the scale of each block of rows goes to `onScale`. */
   async *parts(stored: StoredTensor, onScale: (scale: Float32Array) => void): AsyncGenerator<Uint8Array> {
     const { tensor, layout } = stored;
+    if (isStoredAlike(stored)) {
+      yield* this.copy(stored, onScale);
+      return;
+    }
     if (layout === 'column_major') {
       yield await this.columns(stored, onScale);
       return;
     }
-    for await (const block of this.rowBlocks(tensor.source)) {
+    for await (const block of this.rowBlocks(stored)) {
       if (layout === 'row_major') yield bytesOf(block.values);
       else yield this.pack(stored, block, onScale).data;
     }
+  }
+
+  /** Codes as they are: quantising what they stand for would round a second time. */
+  private async *copy(
+    stored: StoredTensor,
+    onScale: (scale: Float32Array) => void,
+  ): AsyncGenerator<Uint8Array> {
+    const { packed } = stored.tensor.source;
+    if (packed === undefined) return;
+    // The scales among 4-bit weights are not read at load; those of I8 are.
+    if (packed.dtype === 'i4') for await (const _ of this.rowBlocks(stored));
+    const scale = await packed.scale();
+    if (scale !== undefined) onScale(scale);
+    yield* packed.data();
   }
 
   private async columns(stored: StoredTensor, onScale: (scale: Float32Array) => void): Promise<Uint8Array> {
@@ -49,7 +70,7 @@ export class TensorPacker {
     const whole = this.columnMemory.subarray(0, sizeBytes); // every byte of it is written below
     const columnBytes = whole.length / cols;
     let at = 0; // of this block's rows inside a column
-    for await (const block of this.rowBlocks(tensor.source)) {
+    for await (const block of this.rowBlocks(stored)) {
       const packed = this.pack(stored, block, onScale).data;
       const segmentBytes = packed.length / cols;
       for (let col = 0; col < cols; col++)
@@ -60,20 +81,20 @@ export class TensorPacker {
   }
 
   private pack(
-    { tensor, data, layout }: StoredTensor,
+    { tensor, dtype, layout }: StoredTensor,
     { values, rows }: RowBlock,
     onScale: (scale: Float32Array) => void,
   ): Packed {
     const cols = rowLength(tensor.shape);
-    const sizeBytes = this.packer.packedSize(data.type, layout, rows, cols);
+    const sizeBytes = this.packer.packedSize(dtype, layout, rows, cols);
     if (this.packedMemory.length < sizeBytes) this.packedMemory = new Uint8Array(sizeBytes);
     const into = this.packedMemory.subarray(0, sizeBytes);
-    const packed = this.packer.pack(data.type, layout, values, rows, cols, into);
+    const packed = this.packer.pack(dtype, layout, values, rows, cols, into);
     if (packed.scale !== null) onScale(packed.scale);
     return packed;
   }
 
-  private async *rowBlocks(source: CheckpointTensor): AsyncGenerator<RowBlock> {
+  private async *rowBlocks({ tensor: { source }, dtype }: StoredTensor): AsyncGenerator<RowBlock> {
     const [rows, cols] = [rowCount(source.shape), rowLength(source.shape)];
     const fitting = Math.floor(blockBytes / (4 * cols * blockRowMultiple)) * blockRowMultiple;
     const blockRows = Math.max(blockRowMultiple, fitting);
@@ -82,22 +103,35 @@ export class TensorPacker {
       const length = (to - from) * cols;
       if (this.scratch.length < length) this.scratch = new Float32Array(length);
       const values = await source.readRows(from, to, this.scratch);
-      this.requireFinite(source, values, from);
+      this.requireFitting(source, values, from, dtype === 'i4' ? largestI4 : largestF32);
       yield { from, rows: to - from, values };
     }
   }
 
-  private requireFinite({ name, shape }: CheckpointTensor, values: Float32Array, fromRow: number): void {
-    const at = values.findIndex((value) => !Number.isFinite(value));
+  private requireFitting(
+    { name, shape }: CheckpointTensor,
+    values: Float32Array,
+    fromRow: number,
+    largest: number,
+  ): void {
+    const at = values.findIndex((value) => !(Math.abs(value) <= largest));
     if (at < 0) return;
     const cols = rowLength(shape);
+    const expected =
+      largest === largestF32 ? 'finite values' : `values of at most ${largest} for INT4's f16 scales`;
     const place =
       shape.length > 1 ? `[${fromRow + Math.floor(at / cols)}, ${at % cols}]` : `[${fromRow + at}]`;
     throw new SpikedError(
       'ERR_CHECKPOINT_TENSOR',
-      `${this.path}: tensor "${name}": expected finite values, found ${values[at] ?? NaN} at ${place}`,
+      `${this.path}: tensor "${name}": expected ${expected}, found ${values[at] ?? NaN} at ${place}`,
     );
   }
+}
+
+/** Whether the checkpoint holds the codes that the model file shall hold. F32 has none. */
+function isStoredAlike({ tensor, dtype, layout }: StoredTensor): boolean {
+  const { packed } = tensor.source;
+  return dtype !== 'f32' && packed?.dtype === dtype && packed.layout === layout;
 }
 
 export function bytesOf(values: Float32Array): Uint8Array {

@@ -71,11 +71,11 @@ export interface SourceTensor extends ExpectedTensor {
  *
  * @throws SpikedError ERR_CHECKPOINT_TENSOR for a missing, extra or wrongly shaped one, naming it, expected and found
  */
-export function matchTensors({ path, tensors }: Checkpoint, config: Config): SourceTensor[] {
+export function matchTensors({ path, tensors, model }: Checkpoint, config: Config): SourceTensor[] {
   const refuse = (name: string, text: string): never => {
     throw new SpikedError('ERR_CHECKPOINT_TENSOR', `${path}: tensor "${name}": ${text}`);
   };
-  const expected = expectedTensors(config);
+  const expected = expectedTensors(config).filter(({ role }) => role !== 'mask' || model === undefined);
   const matched = expected.map((tensor) => {
     const source = tensors.get(tensor.name);
     const shape = showShape(tensor.shape);

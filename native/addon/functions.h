@@ -12,6 +12,7 @@ Napi::Value isas(const Napi::CallbackInfo& info);
 Napi::Value describe_file(const Napi::CallbackInfo& info);
 Napi::Value packed_size(const Napi::CallbackInfo& info);
 Napi::Value pack(const Napi::CallbackInfo& info);
+Napi::Value unpack_rows(const Napi::CallbackInfo& info);
 Napi::Value self_test(const Napi::CallbackInfo& info);
 Napi::Value read_bandwidth(const Napi::CallbackInfo& info);
 Napi::Value peer_credentials(const Napi::CallbackInfo& info);

@@ -12,6 +12,7 @@ Napi::Object model_info(Napi::Env env, const spiked_model_info& info) {
   out["architecture"] = info.architecture;
   out["form"] = info.form;
   out["weights"] = info.weights;
+  out["layoutPlan"] = info.layout_plan;
   out["name"] = info.name;
   out["dataSha256"] = info.data_sha256;
   out["vocabSize"] = number(info.vocab_size);

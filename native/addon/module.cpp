@@ -23,6 +23,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["describeFile"] = Napi::Function::New<describe_file>(env, "describeFile");
   exports["packedSize"] = Napi::Function::New<packed_size>(env, "packedSize");
   exports["pack"] = Napi::Function::New<pack>(env, "pack");
+  exports["unpackRows"] = Napi::Function::New<unpack_rows>(env, "unpackRows");
   exports["selfTest"] = Napi::Function::New<self_test>(env, "selfTest");
   exports["readBandwidth"] = Napi::Function::New<read_bandwidth>(env, "readBandwidth");
   exports["peerCredentials"] = Napi::Function::New<peer_credentials>(env, "peerCredentials");

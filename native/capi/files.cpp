@@ -36,3 +36,23 @@ spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t 
     return pack(s.value().dtype, s.value().layout, w, rows, cols, out, scale);
   });
 }
+
+spiked_status spiked_unpack_rows(int32_t dtype, int32_t layout, const void* data, const float* scale,
+                                 size_t rows, size_t cols, size_t row_begin, size_t row_end, float* out,
+                                 spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    auto s = Storage::of(dtype, layout);
+    if (!s.ok()) return s.status();
+    if (row_begin > row_end || row_end > rows)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("rows: expected a range inside 0 to %zu, found %zu to %zu", rows, row_begin, row_end)};
+    if (row_begin == row_end || cols == 0) return {};
+    SPIKED_TRY(require(data, "data"));
+    SPIKED_TRY(require(out, "out"));
+    if (s.value().dtype == DType::kI8) SPIKED_TRY(require(scale, "scale"));
+    const Layout as = s.value().layout;
+    unpack_rows({s.value().dtype, as, rows, cols, packed_shape(as, rows, cols), data, scale}, row_begin,
+                row_end, out);
+    return {};
+  });
+}

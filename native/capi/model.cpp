@@ -36,7 +36,8 @@ void spiked_model_get_info(const spiked_model* model, spiked_model_info* out) {
   std::memset(out, 0, sizeof *out);
   copy(out->architecture, "symboliclight");
   copy(out->form, c.form == symboliclight::Form::k08b ? "0.8b" : "194m");
-  copy(out->weights, m.weights.int8 ? "int8" : "f32");
+  copy(out->weights, symboliclight::weight_format_name(m.weights.storage.format));
+  copy(out->layout_plan, symboliclight::layout_plan_name(m.weights.storage.layout));
   copy(out->name, m.name);
   copy(out->data_sha256, m.data_sha256);
   out->vocab_size = c.vocab_size;

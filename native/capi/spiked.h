@@ -87,24 +87,38 @@ int32_t spiked_engine_activations(const spiked_engine* engine);
 typedef void (*spiked_emit)(void* user, const char* text, size_t length);
 spiked_status spiked_file_describe(const char* path, spiked_emit emit, void* user, spiked_error* error);
 
-enum spiked_dtype { SPIKED_F32 = 0, SPIKED_I8 = 24 };
-enum spiked_layout { SPIKED_ROW_MAJOR = 0, SPIKED_PANEL_4X32 = 1, SPIKED_COLUMN_MAJOR = 2 };
+/* I4 has PANEL_4X32_I4 and no other layout; I8 is never ROW_MAJOR. */
+enum spiked_dtype { SPIKED_F32 = 0, SPIKED_I8 = 24, SPIKED_I4 = 1004 };
+enum spiked_layout {
+  SPIKED_ROW_MAJOR = 0,
+  SPIKED_PANEL_4X32 = 1,
+  SPIKED_COLUMN_MAJOR = 2,
+  SPIKED_PANEL_4X32_I4 = 3
+};
 
-/* Bytes that spiked_pack writes for `rows` x `cols`; *scale_floats: f32 values of the scale (0 for F32). */
+/* Bytes that spiked_pack writes for `rows` x `cols`, 0 for a type in a layout that it does not have; *scale_floats: f32 values of the scale
+ * (0 but for I8). */
 size_t spiked_packed_size(int32_t dtype, int32_t layout, size_t rows, size_t cols, size_t* scale_floats);
 
-/* Quantises (I8) and packs the row-major f32 matrix `w` [rows, cols] as docs/model-file.md says. For PANEL_4X32 the caller may go through a
- * matrix in blocks whose row counts are multiples of 4 (the last one excepted) and concatenate the outputs. `scale` may be NULL for F32.
- * Errors: SPIKED_ERR_CHECKPOINT_TENSOR when a value is not finite (the message names row and column). */
+/* Quantises (I8, I4) and packs the row-major f32 matrix `w` [rows, cols] as docs/model-file.md says. For the two panel layouts the caller may go
+ * through a matrix in blocks whose row counts are multiples of 4 (the last one excepted) and concatenate the outputs. `scale` may be NULL but for I8.
+ * Errors: SPIKED_ERR_CHECKPOINT_TENSOR when a value is not finite, or too large for I4's f16 scale (the message names row and column). */
 spiked_status spiked_pack(int32_t dtype, int32_t layout, const float* w, size_t rows, size_t cols, void* out,
                           float* scale, spiked_error* error);
+
+/* The inverse: rows [row_begin, row_end) of what spiked_pack wrote for `rows` x `cols`, as the f32 values it stands for: those stored, or
+ * f32(code * scale). out: f32 [row_end - row_begin, cols]. `scale` may be NULL but for I8. Errors: SPIKED_ERR_INVALID_ARGUMENT. */
+spiked_status spiked_unpack_rows(int32_t dtype, int32_t layout, const void* data, const float* scale,
+                                 size_t rows, size_t cols, size_t row_begin, size_t row_end, float* out,
+                                 spiked_error* error);
 
 /* ---- model ---- */
 
 typedef struct spiked_model_info {
   char architecture[32];
-  char form[16];    /* "0.8b" | "194m" */
-  char weights[16]; /* "f32" | "int8" */
+  char form[16];        /* "0.8b" | "194m" */
+  char weights[16];     /* "f32" | "int8" | "int4mix" */
+  char layout_plan[16]; /* "mixed" | "row" | "column" */
   char name[128];
   char data_sha256[65]; /* as declared in the file */
   uint32_t vocab_size, valid_vocab_size, embed_dim, n_layers, n_heads, head_dim, ffn_dim;

@@ -7,8 +7,8 @@
 namespace spiked::head {
 namespace {
 
-Range panels(const Matrix& w, const Team& team) {
-  return share(w.packed.rows / layout::kPanelRows, 1, team.index(), team.size());
+Range units(const Matrix& w, const Team& team) {
+  return share(w.n_row_units(), 1, team.index(), team.size());
 }
 
 }  // namespace
@@ -25,18 +25,19 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
   const size_t v_stride = logits_stride(), v = w_.output.rows;
   pool.run([&](Team& team) {
     if (w_.log_prior == nullptr) {
-      const Range mine = panels(w_.prior_in, team);
+      const Range mine = units(w_.prior_in, team);
       ops::linear(k, w_.prior_in, hidden, hidden_stride, n, mine.begin, mine.end, prior_.data(),
                   prior_stride_);
-      const size_t begin = mine.begin * layout::kPanelRows, end = mine.end * layout::kPanelRows;
+      const size_t unit = w_.prior_in.row_unit(), begin = mine.begin * unit, end = mine.end * unit;
       for (size_t t = 0; t < n; ++t)
         if (end > begin) ops::gelu(k, prior_.data() + t * prior_stride_ + begin, end - begin);
       team.barrier();
     }
-    const Range mine = panels(w_.output, team);
+    const Range mine = units(w_.output, team);
     ops::linear(k, w_.output, hidden, hidden_stride, n, mine.begin, mine.end, out, v_stride);
-    const size_t begin = mine.begin * layout::kPanelRows,
-                 end = mine.end * layout::kPanelRows < v ? mine.end * layout::kPanelRows : v;
+    // prior_out has the same rows, so the same units.
+    const size_t unit = w_.output.row_unit(), begin = mine.begin * unit,
+                 end = mine.end * unit < v ? mine.end * unit : v;
     if (begin >= end) return;
     if (w_.log_prior == nullptr)
       ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, mine.begin, mine.end, branch_.data(),

@@ -26,7 +26,9 @@ export interface SelfTestLine {
 export interface ModelInfo {
   architecture: string;
   form: '0.8b' | '194m';
-  weights: 'f32' | 'int8';
+  weights: 'f32' | 'int8' | 'int4mix';
+  /** Layout of the Linear weights: `mixed` but for files made to compare layouts. */
+  layoutPlan: 'mixed' | 'row' | 'column';
   name: string;
   dataSha256: string;
   vocabSize: number;
@@ -199,12 +201,13 @@ export interface NativeEngine {
   close(): void;
 }
 
-export type WeightDtype = 'f32' | 'i8';
-export type WeightLayout = 'row_major' | 'panel_4x32' | 'column_major';
+/** `i4` has the layout `panel_4x32_i4` and no other; `i8` is never `row_major`. */
+export type WeightDtype = 'f32' | 'i8' | 'i4';
+export type WeightLayout = 'row_major' | 'panel_4x32' | 'column_major' | 'panel_4x32_i4';
 
 export interface Packed {
   data: Uint8Array;
-  /** Padded like the rows; null for f32. */
+  /** Padded like the rows; null but for i8. */
   scale: Float32Array | null;
 }
 
@@ -234,6 +237,21 @@ export interface Addon {
     cols: number,
     into?: Uint8Array,
   ): Packed;
+  /**
+   * Synchronous: rows `from` to `to` (not included) of a packed [rows, cols] matrix as f32 (capi/spiked.h,
+   * spiked_unpack_rows). Fills `into`, of (to - from) * cols values, and returns it. `scale` is null but for i8.
+   */
+  unpackRows(
+    dtype: WeightDtype,
+    layout: WeightLayout,
+    data: Uint8Array,
+    scale: Float32Array | null,
+    rows: number,
+    cols: number,
+    from: number,
+    to: number,
+    into: Float32Array,
+  ): Float32Array;
   selfTest(isa: string, seed: bigint): Promise<SelfTestLine[]>;
   /** GB/s (1e9 bytes), median of rounds. */
   readBandwidth(threads: number, sizeBytes: number, rounds: number): Promise<number>;

@@ -11,6 +11,6 @@ export {
   type ModelFile,
   type TensorEntry,
 } from './model-file.js';
-export { pack, packedSize } from './pack.js';
+export { pack, packedSize, unpackRows, type PackedMatrix } from './pack.js';
 export { type Piece, type PieceKind, type PieceTable } from './piece-table.js';
 export { openTokenizer, type Tokenizer, type TokenizerOptions } from './tokenizer.js';

@@ -29,27 +29,35 @@ inline void quantize(const kernels::Kernels& k, const float* x, size_t x_stride,
   }
 }
 
-/// y[t, r] = sum_c W[r, c] * x[t, c] for the rows of panels [panel_begin, panel_end) of a panel matrix of any type.
+/// y[t, r] = sum_c W[r, c] * x[t, c] for the rows of units [unit_begin, unit_end) (Matrix::row_unit): of panels in a panel matrix of
+/// any type, of 64 rows in an f32 column_major one, which is there for comparing layouts.
 ///
 /// x  f32 [batch, x_stride], zero from W.cols to W.packed.cols; x_stride >= W.packed.cols
 /// y  f32 [batch, y_stride], y_stride >= W.packed.rows
 inline void linear(const kernels::Kernels& k, const Matrix& w, const float* x, size_t x_stride, size_t batch,
-                   size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  if (panel_begin == panel_end) return;
+                   size_t unit_begin, size_t unit_end, float* y, size_t y_stride) {
+  if (unit_begin == unit_end) return;
+  if (w.layout == Layout::kColumnMajor) {
+    for (size_t t = 0; t < batch; ++t)
+      k.column_product_f32(static_cast<const float*>(w.data), w.packed.rows, x + t * x_stride, w.cols,
+                           unit_begin * layout::kColumnRows, unit_end * layout::kColumnRows,
+                           y + t * y_stride);
+    return;
+  }
   switch (w.dtype) {
     case DType::kF32:
       return k.matmul_f32_f32(static_cast<const float*>(w.data), x, x_stride, batch, w.packed.cols,
-                              panel_begin, panel_end, y, y_stride);
+                              unit_begin, unit_end, y, y_stride);
     case DType::kI8:
       return k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols,
-                             panel_begin, panel_end, y, y_stride);
+                             unit_begin, unit_end, y, y_stride);
     case DType::kI4:
       return k.matmul_i4_f32(static_cast<const uint8_t*>(w.data), x, x_stride, batch, w.packed.cols,
-                             panel_begin, panel_end, y, y_stride);
+                             unit_begin, unit_end, y, y_stride);
   }
 }
 
-/// As above with quantised activations; W is kI8 or kI4.
+/// As above with quantised activations; W is a panel matrix of kI8 or kI4.
 inline void linear(const kernels::Kernels& k, const Matrix& w, const QuantizedRows& x, size_t batch,
                    size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   if (panel_begin == panel_end) return;
@@ -83,6 +91,21 @@ inline void column_sum(const kernels::Kernels& k, const Matrix& w, const uint32_
   else
     k.column_sum_i8(static_cast<const int8_t*>(w.data), w.scale, w.packed.rows, active, n_active, row_begin,
                     row_end, y);
+}
+
+/// y[r] = sum over the active inputs of W[r, k], for the rows of units [unit_begin, unit_end) (Matrix::row_unit).
+///
+/// A column_major matrix reads its active columns only; an f32 panel matrix, there for comparing layouts, is multiplied by 1 and 0.
+/// ones  f32 [W.packed.cols], aligned 64: what the panels are multiplied by
+/// y     f32 [W.packed.rows]
+inline void spike_sum(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active,
+                      size_t unit_begin, size_t unit_end, float* ones, float* y) {
+  if (w.layout == Layout::kColumnMajor)
+    return column_sum(k, w, active, n_active, unit_begin * layout::kColumnRows,
+                      unit_end * layout::kColumnRows, y);
+  for (size_t c = 0; c < w.packed.cols; ++c) ones[c] = 0.0f;
+  for (size_t i = 0; i < n_active; ++i) ones[active[i]] = 1.0f;
+  linear(k, w, ones, w.packed.cols, 1, unit_begin, unit_end, y, w.packed.rows);
 }
 
 }  // namespace spiked::ops

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "tensor/describe.h"
 #include "tensor/pack.h"
+#include "tensor/unpack.h"
 
 namespace spiked {
 
@@ -15,18 +17,35 @@ inline Result<std::string> describe_file(const std::string& path) {
   return describe_json(*file.value());
 }
 
-/// The storage a caller named by number, or the error that says it is none.
+/// The storage a caller named by numbers, or the error that says it is none.
 struct Storage {
   DType dtype;
   Layout layout;
   static Result<Storage> of(int32_t dtype, int32_t layout) {
-    if (dtype != static_cast<int32_t>(DType::kF32) && dtype != static_cast<int32_t>(DType::kI8))
+    const auto d = static_cast<DType>(dtype);
+    if (d != DType::kF32 && d != DType::kI8 && d != DType::kI4)
       return Status{Code::ERR_INVALID_ARGUMENT,
-                    format("dtype: expected 0 (F32) or 24 (I8), found %d", dtype)};
-    if (layout < 0 || layout > static_cast<int32_t>(Layout::kColumnMajor))
-      return Status{Code::ERR_INVALID_ARGUMENT, format("layout: expected 0, 1 or 2, found %d", layout)};
-    return Storage{static_cast<DType>(dtype), static_cast<Layout>(layout)};
+                    format("dtype: expected 0 (F32), 24 (I8) or 1004 (I4), found %d", dtype)};
+    if (layout < 0 || layout > static_cast<int32_t>(Layout::kPanel4x32I4))
+      return Status{Code::ERR_INVALID_ARGUMENT, format("layout: expected 0 to 3, found %d", layout)};
+    const Storage s{d, static_cast<Layout>(layout)};
+    if ((s.dtype == DType::kI4) != (s.layout == Layout::kPanel4x32I4))
+      return Status{Code::ERR_INVALID_ARGUMENT,
+                    format("layout: expected panel_4x32_i4 for I4 and for nothing else, found %s for %s",
+                           layout_name(s.layout), d == DType::kI4 ? "I4" : dtype_name(d))};
+    if (s.dtype == DType::kI8 && s.layout == Layout::kRowMajor)
+      return Status{Code::ERR_INVALID_ARGUMENT, "layout: expected a packed one for I8, found row_major"};
+    return s;
   }
 };
+
+/// Rows [row_begin, row_end) of a packed matrix as f32 (capi/spiked.h).
+inline void unpack_rows(const Matrix& w, size_t row_begin, size_t row_end, float* out) {
+  std::vector<double> row(w.cols);
+  for (size_t r = row_begin; r < row_end; ++r) {
+    unpack_row(w, r, row.data());
+    for (size_t c = 0; c < w.cols; ++c) *out++ = static_cast<float>(row[c]);
+  }
+}
 
 }  // namespace spiked

@@ -28,6 +28,11 @@ Status check_weights(const Model& m) {
                                               m.file->path().c_str(), name(precision))};
 }
 
+// What a product with spikes reads whatever they are: panels are read whole.
+uint64_t binary_bytes(const Matrix& w) {
+  return w.layout == Layout::kColumnMajor ? w.scale_bytes() : w.logical_bytes();
+}
+
 Status read_tokenizer(const GgufFile& file, Model& m) {
   const GgufEntry* e = file.find("tokenizer.sentencepiece.model");
   if (e == nullptr) return {};
@@ -69,12 +74,18 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   return std::shared_ptr<const Model>(std::move(m));
 }
 
+uint64_t Model::column_bytes() const {
+  // A column is embed_dim weights in both binary-input projections.
+  const Matrix& w = weights.blocks[0].tcam;
+  return w.layout == Layout::kColumnMajor ? w.column_bytes() : 0;
+}
+
 uint64_t Model::dense_bytes() const {
   const uint64_t norm = 2ull * config.embed_dim * sizeof(float);
   uint64_t n = norm;
   for (const symboliclight::BlockWeights& b : weights.blocks) {
     n += b.out.logical_bytes() + b.up.logical_bytes() + 2 * norm + (config.n_heads + 1ull) * sizeof(float);
-    n += b.tcam.scale_bytes() + b.down.scale_bytes();
+    n += binary_bytes(b.tcam) + binary_bytes(b.down);
     if (config.sparse_attn)
       n += b.q.logical_bytes() + b.k.logical_bytes() + b.v.logical_bytes() +
            config.head_dim / 2 * sizeof(float);

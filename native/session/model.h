@@ -22,6 +22,8 @@ struct Model {
 
   /// Least bytes that every pass over the blocks reads whatever the activity: dense weights, norms, scalars.
   uint64_t dense_bytes() const;
+  /// Bytes that one active input adds to that.
+  uint64_t column_bytes() const;
 };
 
 }  // namespace spiked

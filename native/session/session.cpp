@@ -72,9 +72,7 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
   activity_.ffn_active += seen.ffn_active;
   activity_.mixer_total += seen.mixer_total;
   activity_.ffn_total += seen.ffn_total;
-  // A column is embed_dim weights in both binary-input projections.
-  const uint64_t column_bytes = model_->config.embed_dim * (model_->weights.int8 ? 1ull : 4ull);
-  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * column_bytes +
+  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
                     n * model_->config.embed_dim * sizeof(float);
   return {};
 }

@@ -38,9 +38,17 @@ struct Matrix {
   /// Bytes that a product with all columns must read at least: weights and scales, padding not counted.
   size_t logical_bytes() const {
     if (dtype == DType::kI4) return rows * ((cols + 1) / 2 + (cols + 31) / 32 * 2);
-    return rows * cols * dtype_bytes(dtype) + scale_bytes();
+    return cols * column_bytes() + scale_bytes();
   }
+  /// Bytes of one input's weights, of F32 or I8.
+  size_t column_bytes() const { return rows * dtype_bytes(dtype); }
   size_t scale_bytes() const { return dtype == DType::kI8 ? rows * sizeof(float) : 0; }
+
+  /// Rows that a product computes together: the unit in which its rows are shared.
+  size_t row_unit() const {
+    return layout == Layout::kColumnMajor ? layout::kColumnRows : layout::kPanelRows;
+  }
+  size_t n_row_units() const { return packed.rows / row_unit(); }
 };
 
 /// What turns the last hidden state into logits: output, and the prior branch in one of its two forms.

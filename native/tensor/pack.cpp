@@ -122,11 +122,6 @@ PackedShape packed_shape(Layout layout, size_t rows, size_t cols) {
 }
 
 Status pack(DType dtype, Layout layout, const float* w, size_t rows, size_t cols, void* out, float* scale) {
-  if (dtype == DType::kI8 && layout == Layout::kRowMajor)
-    return {Code::ERR_INVALID_ARGUMENT, "pack: expected a packed layout for I8, found row_major"};
-  if ((dtype == DType::kI4) != (layout == Layout::kPanel4x32I4))
-    return {Code::ERR_INVALID_ARGUMENT,
-            "pack: expected I4 in panel_4x32_i4 and nothing else there, found otherwise"};
   for (size_t i = 0; i < rows * cols; ++i)
     if (!std::isfinite(w[i]))
       return {Code::ERR_CHECKPOINT_TENSOR, format("expected finite weights, found %g at row %zu, column %zu",

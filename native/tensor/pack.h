@@ -11,8 +11,8 @@ namespace spiked {
 /// out    packed_shape(layout, rows, cols).size_bytes(dtype) bytes, padding written as zero
 /// scale  f32 [packed rows], padding written as zero; only for kI8
 ///
-/// Errors: ERR_CHECKPOINT_TENSOR when a value is not finite, or too large for an f16 scale (names row and column);
-/// ERR_INVALID_ARGUMENT for kI8 in row-major, and for kI4 and panel_4x32_i4 apart from each other.
+/// kI8 is never row-major; kI4 has panel_4x32_i4 and no other layout.
+/// Errors: ERR_CHECKPOINT_TENSOR when a value is not finite, or too large for an f16 scale (names row and column).
 /// Source: docs/model-file.md, "INT8", "INT4" and the layouts.
 Status pack(DType dtype, Layout layout, const float* w, size_t rows, size_t cols, void* out, float* scale);
 

@@ -4,6 +4,8 @@ import { assert, suite } from '../tools/suite.js';
 import { checkContainer, readModelFile, unpack, type ModelFile } from './helpers/model-file.js';
 import { readAll, withCheckpoint } from './helpers/reads.js';
 import { quantised, referencePacker, rowScale } from './helpers/reference-packer.js';
+import { quantiseI4 } from '../tensor/packing.js';
+import { weightFormats, type Weights } from '../../export/symboliclight/storage-plan.js';
 import { tinyConfig, tinyModel, type TinyOptions } from './helpers/tiny-model.js';
 import { scratchFolder, torchBytes } from './helpers/torch-file.js';
 
@@ -38,7 +40,7 @@ function same(found: Float32Array, expected: Float32Array, what: string): void {
 }
 
 /** Every tensor of the file holds the checkpoint's values, as they are or quantised per row of its logical shape. */
-async function checkWeights(path: string, file: ModelFile, weights: 'f32' | 'int8'): Promise<void> {
+async function checkWeights(path: string, file: ModelFile, weights: Weights): Promise<void> {
   const expected = new Set<string>();
   await withCheckpoint(path, async (checkpoint) => {
     for (const source of checkpoint.tensors.values()) {
@@ -47,8 +49,12 @@ async function checkWeights(path: string, file: ModelFile, weights: 'f32' | 'int
       const wanted = await readAll(source);
       const { values, scale } = unpack(file, source.name);
       const isLinear = source.shape.length === 2 && !source.name.includes('embedding');
-      assert.is(scale !== undefined, isLinear && weights === 'int8', source.name);
-      if (scale === undefined) same(values, wanted, `${source.name}: element`);
+      const isBinary = /tcam_proj|ffn\.down/.test(source.name);
+      const isI8 = isLinear && (weights === 'int8' || (weights === 'int4mix' && isBinary));
+      assert.is(scale !== undefined, isI8, source.name);
+      if (scale === undefined && isLinear && weights === 'int4mix')
+        same(values, quantiseI4(wanted, source.shape[1] ?? 0).values, `${source.name}: element`);
+      else if (scale === undefined) same(values, wanted, `${source.name}: element`);
       else {
         expected.add(`${source.name}.scale`);
         const cols = source.shape[1] ?? 0;
@@ -66,7 +72,7 @@ async function checkWeights(path: string, file: ModelFile, weights: 'f32' | 'int
 }
 
 for (const [name, options] of variants)
-  for (const weights of ['f32', 'int8'] as const)
+  for (const weights of weightFormats)
     test(`${name}, ${weights}: another reader finds every tensor, packed as declared`, async () => {
       const [checkpoint, file] = await exported(options, { weights });
       checkContainer(file);

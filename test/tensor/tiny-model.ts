@@ -1,8 +1,12 @@
 /** A tiny valid SymbolicLight model with seeded random weights, as a draft that tests bend and engine tests run. */
 import type { Draft, Meta } from './gguf-draft.js';
+import { i4Dims, placeColumns, placeI4, placePanel, quantiseI4, quantiseI8, roundUp } from './packing.js';
 
 export interface TinyOptions {
-  weights?: 'f32' | 'int8';
+  weights?: 'f32' | 'int8' | 'int4mix';
+  /** Stored as f32: the values that the codes of `weights` stand for. */
+  dequantised?: boolean;
+  layoutPlan?: 'mixed' | 'row' | 'column';
   form?: '0.8b' | '194m';
   seed?: number;
   vocab?: number;
@@ -30,17 +34,15 @@ function random(seed: number): () => number {
   };
 }
 
-const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
-
 class Builder {
   readonly draft: Draft = { metadata: new Map(), tensors: [] };
   private readonly next: () => number;
 
   constructor(
-    private readonly int8: boolean,
-    seed: number,
+    private readonly weights: 'f32' | 'int8' | 'int4mix',
+    private readonly options: TinyOptions,
   ) {
-    this.next = random(seed);
+    this.next = random(options.seed ?? 1);
   }
 
   set(key: string, value: Meta): void {
@@ -62,29 +64,28 @@ class Builder {
 
   linear(name: string, rows: number, cols: number, binaryInput: boolean, deviation: number): void {
     const w = this.values(rows * cols, 0, deviation);
-    this.describe(name, binaryInput ? 'column_major' : 'panel_4x32', [rows, cols]);
-    const pr = roundUp(rows, binaryInput ? 64 : 4);
-    const pc = binaryInput ? cols : roundUp(cols, 32);
-    const scale = new Float32Array(pr);
-    const packed = this.int8 ? new Int8Array(pr * pc) : new Float32Array(pr * pc);
-    const chunk = this.int8 ? 32 : 8;
-    for (let r = 0; r < rows; r++) {
-      const row = w.subarray(r * cols, (r + 1) * cols);
-      const s = Math.fround(row.reduce((m, v) => Math.max(m, Math.abs(v)), 0) / 127) || 1;
-      scale[r] = s;
-      for (let c = 0; c < cols; c++) {
-        const v = row[c] ?? 0;
-        const at = binaryInput
-          ? c * pr + r
-          : Math.floor(r / 4) * 4 * pc + Math.floor(c / chunk) * chunk * 4 + (r % 4) * chunk + (c % chunk);
-        packed[at] = this.int8 ? Math.round(v / s) : v;
-      }
+    const type = this.weights === 'f32' ? 'f32' : this.weights === 'int4mix' && !binaryInput ? 'i4' : 'i8';
+    const quantised = type === 'f32' ? undefined : (type === 'i4' ? quantiseI4 : quantiseI8)(w, cols);
+    const { layoutPlan = 'mixed', dequantised = false } = this.options;
+    const byColumn = layoutPlan === 'mixed' ? binaryInput : layoutPlan === 'column';
+    const place = byColumn ? placeColumns : placePanel;
+    const dims = byColumn ? [roundUp(rows, 64), cols] : [roundUp(cols, 32), roundUp(rows, 4)];
+    if (quantised !== undefined && !dequantised && type === 'i4') {
+      this.describe(name, 'panel_4x32_i4', [rows, cols]);
+      this.set(`symboliclight.scale_shape.${name}`, { type: 'u64[]', value: [rows, Math.ceil(cols / 32)] });
+      this.add(name, 24, i4Dims(rows, cols), placeI4(quantised, rows, cols));
+      return;
     }
-    const dims = binaryInput ? [pr, pc] : [pc, pr];
-    this.add(name, this.int8 ? 24 : 0, dims, Buffer.from(packed.buffer));
-    if (!this.int8) return;
+    this.describe(name, byColumn ? 'column_major' : 'panel_4x32', [rows, cols]);
+    if (quantised === undefined || dequantised) {
+      this.add(name, 0, dims, place(quantised?.values ?? w, rows, cols));
+      return;
+    }
+    const scale = new Float32Array(roundUp(rows, byColumn ? 64 : 4));
+    scale.set(quantised.scale);
+    this.add(name, 24, dims, place(quantised.codes, rows, cols));
     this.set(`symboliclight.scale_shape.${name}`, { type: 'u64[]', value: [rows] });
-    this.add(`${name}.scale`, 0, [pr], Buffer.from(scale.buffer));
+    this.add(`${name}.scale`, 0, [scale.length], Buffer.from(scale.buffer));
   }
 
   norm(name: string, dim: number): void {
@@ -106,7 +107,7 @@ class Builder {
 export function tinyModel(options: TinyOptions = {}): Draft {
   const { weights = 'f32', form = '0.8b', vocab = 96, dim = 24, heads = 2, layers = 2, ffn = 40 } = options;
   const { sparseAttn = true, dynamicPrior = true, context = 64, window = 16, anchors = 2 } = options;
-  const b = new Builder(weights === 'int8', options.seed ?? 1);
+  const b = new Builder(weights, options);
   const own = (key: string, value: Meta): void => {
     b.set(`symboliclight.${key}`, value);
   };
@@ -115,7 +116,8 @@ export function tinyModel(options: TinyOptions = {}): Draft {
   b.set('general.alignment', { type: 'u32', value: 64 });
   own('format_version', { type: 'u32', value: 1 });
   own('form', { type: 'string', value: form });
-  own('weights', { type: 'string', value: weights });
+  own('weights', { type: 'string', value: options.dequantised ? 'f32' : weights });
+  if (options.layoutPlan !== undefined) own('layout_plan', { type: 'string', value: options.layoutPlan });
   const sizes = {
     vocab_size: vocab,
     tokenizer_size: options.tokenizerSize ?? vocab,

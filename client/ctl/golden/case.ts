@@ -46,11 +46,16 @@ export interface GoldenCase {
  * `int8_expected.safetensors` for int8.
  *
  * @throws SpikedError ERR_FILE_NOT_FOUND when the folder or that file is absent
- * @throws SpikedError ERR_INVALID_ARGUMENT when the model has other dimensions than the case
+ * @throws SpikedError ERR_INVALID_ARGUMENT when the model has other dimensions than the case, or int4mix weights
  */
 export async function readCase(folder: string, info: ModelInfo): Promise<GoldenCase> {
   const found = await readIndex(join(folder, 'index.json'));
   requireSameShape(folder, found, info);
+  if (info.weights === 'int4mix')
+    throw new SpikedError(
+      'ERR_INVALID_ARGUMENT',
+      `model "${info.name}": expected f32 or int8 weights, for which there is reference data, found int4mix`,
+    );
   const int8 = info.weights === 'int8';
   const file = join(folder, int8 ? 'int8_expected.safetensors' : 'expected.safetensors');
   const listed = int8 ? found.int8_sequences : found.sequences;

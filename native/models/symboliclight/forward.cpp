@@ -120,6 +120,9 @@ class Walk {
     return false;
   }
 
+  // This worker's share of the rows of w, in units of w.row_unit().
+  Range units(const Matrix& w) const { return share(w.n_row_units(), 1, team_.index(), team_.size()); }
+
   // The input of the dense products that follow, as they take it.
   void prepare(AlignedArray<float>& x) {
     if (quantized_) ops::quantize(k_, x.data(), s_.d_stride, n_, dim(), rows_);
@@ -127,7 +130,7 @@ class Walk {
 
   // y = W x over this worker's rows; x has been prepared.
   void linear(const Matrix& w, AlignedArray<float>& x, AlignedArray<float>& y, size_t y_stride) {
-    const Range panels = share(w.packed.rows / layout::kPanelRows, 1, team_.index(), team_.size());
+    const Range panels = units(w);
     if (quantized_)
       ops::linear(k_, w, rows_, n_, panels.begin, panels.end, y.data(), y_stride);
     else
@@ -136,9 +139,10 @@ class Walk {
 
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
   void mix(size_t layer, const BlockWeights& b) {
-    const Range rows = share(b.tcam.packed.rows, layout::kColumnRows, team_.index(), team_.size());
+    const Range rows = units(b.tcam);
     for (size_t t = 0; t < n_; ++t)
-      ops::column_sum(k_, b.tcam, spikes(t), s_.n_spikes[t], rows.begin, rows.end, row(s_.a, t));
+      ops::spike_sum(k_, b.tcam, spikes(t), s_.n_spikes[t], rows.begin, rows.end, me_.ones.data(),
+                     row(s_.a, t));
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
     if (cfg_.sparse_attn && b.own_angles) angles(b.inv_freq);
@@ -222,9 +226,10 @@ class Walk {
       for (size_t t = 0; t < n_; ++t) activity.ffn_active += s_.n_fired[t];
       activity.ffn_total += n_ * cfg_.ffn_dim;
     }
-    const Range rows = share(b.down.packed.rows, layout::kColumnRows, team_.index(), team_.size());
+    const Range rows = units(b.down);
     for (size_t t = 0; t < n_; ++t)
-      ops::column_sum(k_, b.down, fired(t), s_.n_fired[t], rows.begin, rows.end, row(s_.a, t));
+      ops::spike_sum(k_, b.down, fired(t), s_.n_fired[t], rows.begin, rows.end, me_.ones.data(),
+                     row(s_.a, t));
     team_.barrier();
     for (size_t t = mine.begin; t < mine.end; ++t) {
       float* c = row(s_.c, t);

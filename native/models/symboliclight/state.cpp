@@ -41,6 +41,7 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
     // Each worker quantises for itself: cheaper than a barrier. Pages of a precision that is not in use cost nothing.
     w.q8 = AlignedArray<int8_t>(kMaxBatch * d_stride);
     w.q16 = AlignedArray<int16_t>(kMaxBatch * d_stride);
+    w.ones = AlignedArray<float>(d_stride > f_stride ? d_stride : f_stride);
   }
 }
 

@@ -46,6 +46,7 @@ struct Scratch {
     AlignedArray<int8_t> q8;      ///< [B, D] the dense input, when activations are i8
     AlignedArray<int16_t> q16;    ///< [B, D] the same, when they are i16
     float q_scale[kMaxBatch];
+    AlignedArray<float> ones;  ///< [max(D, F)] a list of spikes as 0 and 1, where a layout plan needs it so
     float margin_encoder, margin_mixer, margin_ffn;
   };
   std::vector<Worker> workers;

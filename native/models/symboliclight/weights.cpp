@@ -15,10 +15,27 @@ std::string shape_text(const std::vector<uint64_t>& shape) {
   return out + "]";
 }
 
+// GGUF has no type for 4-bit panels: they are bytes there.
+uint32_t file_type(DType dtype) { return static_cast<uint32_t>(dtype == DType::kI4 ? DType::kI8 : dtype); }
+
+// GGUF dims of a packed matrix, fastest first.
+std::vector<uint64_t> file_dims(Layout layout, const PackedShape& p) {
+  switch (layout) {
+    case Layout::kColumnMajor:
+      return {p.rows, p.cols};
+    case Layout::kPanel4x32I4:
+      return {layout::i4_panel_bytes(p.cols), p.rows / layout::kPanelRows};
+    case Layout::kPanel4x32:
+    case Layout::kRowMajor:
+      break;
+  }
+  return {p.cols, p.rows};
+}
+
 /// Takes tensors one by one, each checked, and knows at the end whether any is left over.
 class Taker {
  public:
-  Taker(const GgufFile& file, DType linear) : file_(file), linear_(linear) {}
+  Taker(const GgufFile& file, const StoragePlan& plan) : file_(file), plan_(plan) {}
 
   // Values are few, so all are checked for being finite.
   Status vector(const std::string& name, size_t n, const float** out) {
@@ -36,11 +53,14 @@ class Taker {
     return {};
   }
 
-  Status linear(const std::string& name, Layout layout, size_t rows, size_t cols, Matrix* out) {
-    auto t = take(name, linear_, layout, {rows, cols});
-    if (!t.ok()) return t.status();
-    *out = {linear_, layout, rows, cols, packed_shape(layout, rows, cols), t.value()->data, nullptr};
-    return linear_ == DType::kI8 ? scale(name, *out) : Status{};
+  /// A Linear weight that meets continuous inputs.
+  Status dense(const std::string& name, size_t rows, size_t cols, Matrix* out) {
+    return linear(name, plan_.dense(), rows, cols, out);
+  }
+
+  /// A Linear weight that meets spikes.
+  Status binary(const std::string& name, size_t rows, size_t cols, Matrix* out) {
+    return linear(name, plan_.binary(), rows, cols, out);
   }
 
   Status nothing_left() const {
@@ -56,12 +76,28 @@ class Taker {
     return {Code::ERR_MODEL_TENSOR, file_.path() + ": tensor \"" + name + "\": " + what};
   }
 
+  Status linear(const std::string& name, StoragePlan::Storage as, size_t rows, size_t cols, Matrix* out) {
+    auto t = take(name, as.dtype, as.layout, {rows, cols});
+    if (!t.ok()) return t.status();
+    *out = {as.dtype, as.layout, rows, cols, packed_shape(as.layout, rows, cols), t.value()->data, nullptr};
+    switch (as.dtype) {
+      case DType::kI8:
+        return scale(name, *out);
+      case DType::kI4:  // the scales lie among the weights, which are too large to be read at load
+        return scale_shape(name, {rows, (cols + layout::kGroupColumns - 1) / layout::kGroupColumns},
+                           "one an output and group of 32 inputs");
+      case DType::kF32:
+        break;
+    }
+    return {};
+  }
+
   Result<const GgufTensor*> take(const std::string& name, DType dtype, Layout layout,
                                  const std::vector<uint64_t>& shape) {
     const GgufTensor* t = file_.tensor(name);
     if (t == nullptr) return error(name, "expected shape " + shape_text(shape) + ", found no such tensor");
     taken_.insert(t->name);
-    if (t->type != static_cast<uint32_t>(dtype))
+    if (t->type != file_type(dtype))
       return error(name, format("expected type %s, found %s", dtype_name(dtype), ggml_type_name(t->type)));
     auto found_layout = get_string(file_, "symboliclight.layout." + name);
     if (!found_layout.ok()) return found_layout.status();
@@ -87,9 +123,7 @@ class Taker {
     if (shape.size() == 1) {
       expected = {shape[0]};
     } else {
-      const PackedShape p = packed_shape(layout, shape[0], shape[1]);
-      expected = layout == Layout::kColumnMajor ? std::vector<uint64_t>{p.rows, p.cols}
-                                                : std::vector<uint64_t>{p.cols, p.rows};
+      expected = file_dims(layout, packed_shape(layout, shape[0], shape[1]));
     }
     const std::vector<uint64_t> found(t.dims, t.dims + t.n_dims);
     if (found != expected)
@@ -97,12 +131,17 @@ class Taker {
     return {};
   }
 
-  Status scale(const std::string& name, Matrix& w) {
+  // A transposed scale may have the right number of elements, so the declared shape counts.
+  Status scale_shape(const std::string& name, const std::vector<uint64_t>& expected, const char* why) const {
     auto declared = get_u64_array(file_, "symboliclight.scale_shape." + name);
     if (!declared.ok()) return declared.status();
-    if (declared.value() != std::vector<uint64_t>{w.rows})
-      return error(name, "expected scale shape " + shape_text({w.rows}) + " (one an output), found " +
-                             shape_text(declared.value()));
+    if (declared.value() == expected) return {};
+    return error(name, "expected scale shape " + shape_text(expected) + " (" + why + "), found " +
+                           shape_text(declared.value()));
+  }
+
+  Status scale(const std::string& name, Matrix& w) {
+    SPIKED_TRY(scale_shape(name, {w.rows}, "one an output"));
     const std::string scale_name = name + ".scale";
     const GgufTensor* t = file_.tensor(scale_name);
     if (t == nullptr) return error(scale_name, "expected the scale of an I8 tensor, found no such tensor");
@@ -111,7 +150,13 @@ class Taker {
       return error(scale_name, format("expected F32 [%zu], found %s [%llu]", w.packed.rows,
                                       ggml_type_name(t->type), (unsigned long long)t->dims[0]));
     w.scale = reinterpret_cast<const float*>(t->data);
-    return finite(scale_name, w.scale, w.rows, true);
+    SPIKED_TRY(finite(scale_name, w.scale, w.rows, true));
+    // Rows and columns may round up to one length: a scale of the columns then shows in the padding.
+    for (size_t r = w.rows; r < w.packed.rows; ++r)
+      if (w.scale[r] != 0.0f)
+        return error(scale_name, format("expected %zu scales and zeros behind them, found %g at index %zu",
+                                        w.rows, static_cast<double>(w.scale[r]), r));
+    return {};
   }
 
   Status finite(const std::string& name, const float* v, size_t n, bool positive) const {
@@ -123,7 +168,7 @@ class Taker {
   }
 
   const GgufFile& file_;
-  DType linear_;
+  const StoragePlan& plan_;
   std::set<std::string_view> taken_;
   uint64_t n_parameters_ = 0;
 };
@@ -136,8 +181,8 @@ Status take_norm(Taker& take, const std::string& prefix, size_t n, ops::NormWeig
 Status take_block(Taker& take, const Config& c, const std::string& prefix, BlockWeights& b) {
   const size_t d = c.embed_dim, f = c.ffn_dim;
   const std::string tcam = prefix + "tcam.", attn = tcam + "sparse_attn.", ffn = prefix + "ffn.";
-  SPIKED_TRY(take.linear(tcam + "tcam_proj.weight", Layout::kColumnMajor, d, d, &b.tcam));
-  SPIKED_TRY(take.linear(tcam + "out_proj.weight", Layout::kPanel4x32, d, d, &b.out));
+  SPIKED_TRY(take.binary(tcam + "tcam_proj.weight", d, d, &b.tcam));
+  SPIKED_TRY(take.dense(tcam + "out_proj.weight", d, d, &b.out));
   SPIKED_TRY(take_norm(take, tcam + "norm", d, &b.tcam_norm));
   SPIKED_TRY(take.vector(tcam + "decay_raw", c.n_heads, &b.decay_raw));
   if (c.sparse_attn || c.form == Form::k08b) {
@@ -145,20 +190,19 @@ Status take_block(Taker& take, const Config& c, const std::string& prefix, Block
     b.gate = math::sigmoid_f32(*b.gate_raw);
   }
   if (c.sparse_attn) {
-    SPIKED_TRY(take.linear(attn + "q_proj.weight", Layout::kPanel4x32, d, d, &b.q));
-    SPIKED_TRY(take.linear(attn + "k_proj.weight", Layout::kPanel4x32, d, d, &b.k));
-    SPIKED_TRY(take.linear(attn + "v_proj.weight", Layout::kPanel4x32, d, d, &b.v));
+    SPIKED_TRY(take.dense(attn + "q_proj.weight", d, d, &b.q));
+    SPIKED_TRY(take.dense(attn + "k_proj.weight", d, d, &b.k));
+    SPIKED_TRY(take.dense(attn + "v_proj.weight", d, d, &b.v));
     SPIKED_TRY(take.vector(attn + "rope.inv_freq", c.head_dim / 2, &b.inv_freq));
   }
-  SPIKED_TRY(take.linear(ffn + "up.weight", Layout::kPanel4x32, f, d, &b.up));
-  SPIKED_TRY(take.linear(ffn + "down.weight", Layout::kColumnMajor, d, f, &b.down));
+  SPIKED_TRY(take.dense(ffn + "up.weight", f, d, &b.up));
+  SPIKED_TRY(take.binary(ffn + "down.weight", d, f, &b.down));
   return take_norm(take, ffn + "norm", d, &b.ffn_norm);
 }
 
 Status take_head(Taker& take, const Config& c, HeadWeights& h) {
   const std::string prefix = "output_head.";
-  SPIKED_TRY(
-      take.linear(prefix + "output_proj.weight", Layout::kPanel4x32, c.vocab_size, c.embed_dim, &h.output));
+  SPIKED_TRY(take.dense(prefix + "output_proj.weight", c.vocab_size, c.embed_dim, &h.output));
   h.prior_weight = 0.1f;  // the 194M form's constant
   if (c.form == Form::k08b) {
     const float* p = nullptr;
@@ -166,28 +210,21 @@ Status take_head(Taker& take, const Config& c, HeadWeights& h) {
     h.prior_weight = *p;
   }
   if (!c.dynamic_prior) return take.vector(prefix + "log_prior", c.vocab_size, &h.log_prior);
-  SPIKED_TRY(take.linear(prefix + "prior_net.0.weight", Layout::kPanel4x32, c.prior_dim(), c.embed_dim,
-                         &h.prior_in));
-  return take.linear(prefix + "prior_net.2.weight", Layout::kPanel4x32, c.vocab_size, c.prior_dim(),
-                     &h.prior_out);
+  SPIKED_TRY(take.dense(prefix + "prior_net.0.weight", c.prior_dim(), c.embed_dim, &h.prior_in));
+  return take.dense(prefix + "prior_net.2.weight", c.vocab_size, c.prior_dim(), &h.prior_out);
 }
 
 }  // namespace
 
 Result<Weights> Weights::map(const GgufFile& file, const Config& c) {
-  auto kind = get_string(file, "symboliclight.weights");
-  if (!kind.ok()) return kind.status();
-  if (kind.value() != "f32" && kind.value() != "int8")
-    return Status{Code::ERR_MODEL_UNSUPPORTED,
-                  file.path() +
-                      ": metadata \"symboliclight.weights\": expected \"f32\" or \"int8\", found \"" +
-                      std::string(kind.value().substr(0, 32)) + "\""};
+  auto storage = StoragePlan::read(file);
+  if (!storage.ok()) return storage.status();
   if (file.alignment() != kAlign)
     return Status{Code::ERR_MODEL_INVALID, format("%s: general.alignment: expected %zu, found %u",
                                                   file.path().c_str(), kAlign, file.alignment())};
   Weights w;
-  w.int8 = kind.value() == "int8";
-  Taker take(file, w.int8 ? DType::kI8 : DType::kF32);
+  w.storage = storage.value();
+  Taker take(file, w.storage);
   SPIKED_TRY(take.embedding("spike_encoder.frontend.text_embedding.weight", c.vocab_size, c.embed_dim,
                             &w.embedding));
   SPIKED_TRY(take_norm(take, "spike_encoder.norm", c.embed_dim, &w.encoder_norm));

@@ -2,11 +2,13 @@
 #include <vector>
 
 #include "models/symboliclight/config.h"
+#include "models/symboliclight/storage_plan.h"
 #include "ops/norm.h"
 #include "tensor/matrix.h"
 
 namespace spiked::symboliclight {
 
+/// Layouts are those of the plan `mixed`; see StoragePlan.
 struct BlockWeights {
   Matrix tcam;             // [D, D] column_major: binary input
   const float* decay_raw;  // [H]
@@ -28,7 +30,7 @@ struct Weights {
   ops::NormWeights encoder_norm;
   std::vector<BlockWeights> blocks;
   HeadWeights head;
-  bool int8 = false;
+  StoragePlan storage;
   uint64_t n_parameters = 0;
 
   /// Exactly the tensors of the configuration must be there.

@@ -8,7 +8,7 @@
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { exportModel } from '../../../export/export.js';
-import type { Weights } from '../../../export/symboliclight/stored-tensor.js';
+import type { Weights } from '../../../export/symboliclight/storage-plan.js';
 
 // The process's own peak since its exec: getrusage would start at what the parent held when it forked.
 function statusKib(field: 'VmRSS' | 'VmHWM'): number {

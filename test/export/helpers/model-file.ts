@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { WeightLayout } from '../../../export/packer.js';
 import { assert } from '../../tools/suite.js';
+import { placeI4, readI4 } from '../../tensor/packing.js';
 import { place } from './reference-packer.js';
 
 export interface FileTensor {
@@ -68,13 +69,20 @@ export interface Unpacked {
   scale: Float32Array | undefined;
 }
 
-/** A tensor's logical values (for I8 the integers) and scale by its declared layout and shape; padding must be zero. */
+/** A tensor's logical values (for I8 the integers, for 4-bit panels the products) and scale by its declared layout and shape; padding must be zero. */
 export function unpack({ metadata, tensors }: ModelFile, name: string): Unpacked {
   const tensor = tensors.get(name);
   assert.ok(tensor, name);
   const shape = (metadata[`symboliclight.shape.${name}`] as bigint[]).map(Number);
   const layout = metadata[`symboliclight.layout.${name}`] as WeightLayout;
   const [rows, cols] = shape.length === 1 ? [1, shape[0] ?? 0] : [shape[0] ?? 0, shape[1] ?? 0];
+  if (layout === 'panel_4x32_i4') {
+    const found = readI4(tensor.bytes, rows, cols);
+    assert.ok(tensor.bytes.equals(placeI4(found, rows, cols)), `${name}: padding`);
+    const groups = [rows, Math.ceil(cols / 32)];
+    assert.equal((metadata[`symboliclight.scale_shape.${name}`] as bigint[]).map(Number), groups, name);
+    return { values: found.values, scale: undefined };
+  }
   const { size, index, paddedRows } = place(layout, rows, cols, tensor.type === 'i8' ? 32 : 8);
   const raw = tensor.type === 'i8' ? Int8Array.from(tensor.bytes) : floats(tensor.bytes);
   assert.is(raw.length, size, name);

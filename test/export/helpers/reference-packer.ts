@@ -1,9 +1,18 @@
 import type { Packer, WeightLayout } from '../../../export/packer.js';
+import { i4Dims, placeI4, quantiseI4, roundHalfEven } from '../../tensor/packing.js';
 
 /** docs/model-file.md written out a second time, element by element: what the engine's packer is compared with. */
 export const referencePacker: Packer = {
-  packedSize: (dtype, layout, rows, cols) => place(layout, rows, cols).size * (dtype === 'i8' ? 1 : 4),
+  packedSize(dtype, layout, rows, cols) {
+    if (dtype === 'i4') return i4Dims(rows, cols).reduce((product, dim) => product * dim, 1);
+    return place(layout, rows, cols).size * (dtype === 'i8' ? 1 : 4);
+  },
   pack(dtype, layout, source, rows, cols, into) {
+    if (dtype === 'i4') {
+      const bytes = placeI4(quantiseI4(source, cols), rows, cols);
+      into?.set(bytes);
+      return { data: into ?? bytes, scale: null };
+    }
     const { size, index, paddedRows } = place(layout, rows, cols, dtype === 'i8' ? 32 : 8);
     const values = dtype === 'i8' ? new Int8Array(size) : new Float32Array(size);
     const scale = dtype === 'i8' ? new Float32Array(paddedRows) : null;
@@ -48,11 +57,4 @@ export function rowScale(row: Float32Array): number {
 
 export function quantised(value: number, scale: number): number {
   return Math.max(-127, Math.min(127, roundHalfEven(Math.fround(value / scale))));
-}
-
-function roundHalfEven(value: number): number {
-  const floor = Math.floor(value);
-  const rest = value - floor;
-  if (rest !== 0.5) return Math.round(value);
-  return floor % 2 === 0 ? floor : floor + 1;
 }
