@@ -15,7 +15,7 @@ import {
   type StoragePlan,
   type Weights,
 } from './symboliclight/storage-plan.js';
-import { storedTensor, type StoredTensor } from './symboliclight/stored-tensor.js';
+import { storedTensor } from './symboliclight/stored-tensor.js';
 import { matchTensors } from './symboliclight/tensors.js';
 import { readTokenizer, type Tokenizer } from './tokenizer.js';
 

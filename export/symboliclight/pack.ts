@@ -33,7 +33,7 @@ export class TensorPacker {
 
   /** The data of `stored` in order, each part valid until the next; the scale of each block of rows goes to `onScale`. */
   async *parts(stored: StoredTensor, onScale: (scale: Float32Array) => void): AsyncGenerator<Uint8Array> {
-    const { tensor, layout } = stored;
+    const { layout } = stored;
     if (isStoredAlike(stored)) {
       yield* this.copy(stored, onScale);
       return;
@@ -55,11 +55,16 @@ export class TensorPacker {
   ): AsyncGenerator<Uint8Array> {
     const { packed } = stored.tensor.source;
     if (packed === undefined) return;
-    // The scales among 4-bit weights are not read at load; those of I8 are.
-    if (packed.dtype === 'i4') for await (const _ of this.rowBlocks(stored));
+    // The scales among 4-bit weights are not read at load, as those of I8 are.
+    if (packed.dtype === 'i4') await this.check(stored);
     const scale = await packed.scale();
     if (scale !== undefined) onScale(scale);
     yield* packed.data();
+  }
+
+  private async check(stored: StoredTensor): Promise<void> {
+    const blocks = this.rowBlocks(stored);
+    while ((await blocks.next()).done !== true);
   }
 
   private async columns(stored: StoredTensor, onScale: (scale: Float32Array) => void): Promise<Uint8Array> {

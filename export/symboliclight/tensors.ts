@@ -2,6 +2,7 @@ import { SpikedError } from '../../client/protocol/errors.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { requireReadable, showShape, type CheckpointTensor } from '../tensor.js';
 import type { Config } from './config.js';
+import { logicalShape } from './stored-tensor.js';
 
 /**
  * What a tensor is to the graph, which decides how it is stored: `vector` stays f32 as it is, `dense` meets continuous
@@ -78,7 +79,7 @@ export function matchTensors({ path, tensors, model }: Checkpoint, config: Confi
   const expected = expectedTensors(config).filter(({ role }) => role !== 'mask' || model === undefined);
   const matched = expected.map((tensor) => {
     const source = tensors.get(tensor.name);
-    const shape = showShape(tensor.shape);
+    const shape = showShape(model === undefined ? tensor.shape : logicalShape(tensor.shape));
     if (source === undefined) return refuse(tensor.name, `expected shape ${shape}, found no such tensor`);
     if (showShape(source.shape) !== shape)
       return refuse(tensor.name, `expected shape ${shape}, found ${showShape(source.shape)}`);

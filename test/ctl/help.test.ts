@@ -81,7 +81,8 @@ test('a wrong command line is refused with what was expected', async () => {
   await refused(['run', 'a', '--seed', '18446744073709551616'], /--seed/);
   await refused(['logits', 'm', '--ids', '1,x'], /token ids/);
   await refused(['logits', 'm', '--ids', '1', '--threads', '0'], /from 1 to 256/);
-  await refused(['export', 'c', '-o', 'm', '--weights', 'int4'], /f32, int8/);
+  await refused(['export', 'c', '-o', 'm', '--weights', 'int4'], /f32, int8, int4mix/);
+  await refused(['export', 'c', '-o', 'm', '--weights', 'f32', '--layout', 'tree'], /mixed, row, column/);
   await refused(['check', 'm'], /--golden or --sampling/);
   await refused(['check', 'm', '--golden', 'd', '--case', 'c'], /--sampling/);
   await refused(['synth', '--config', '7b', '-o', 'm'], /tiny/);

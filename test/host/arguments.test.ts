@@ -133,13 +133,16 @@ test('seed', async () => {
 test('pack and packedSize', async () => {
   const two = Float32Array.of(1, 2);
   const cases: [unknown[], RegExp][] = [
-    [['f64', 'row_major', two, 1, 2], /^dtype: expected "f32" or "i8", found "f64"$/],
+    [['f64', 'row_major', two, 1, 2], /^dtype: expected "f32", "i8" or "i4", found "f64"$/],
     [
       ['i8', 'diagonal', two, 1, 2],
-      /^layout: expected "row_major", "panel_4x32" or "column_major", found "diagonal"$/,
+      /^layout: expected "row_major", "panel_4x32", "column_major" or "panel_4x32_i4", found "diagonal"$/,
     ],
+    [['i8', 'row_major', two, 1, 2], /^layout: expected one that the dtype has, found "row_major"$/],
+    [['i4', 'panel_4x32', two, 1, 2], /^layout: expected one that the dtype has, found "panel_4x32"$/],
+    [['f32', 'panel_4x32_i4', two, 1, 2], /^layout: .* found "panel_4x32_i4"$/],
     [['i8', 'row_major', [1, 2], 1, 2], /^source: expected a Float32Array, found an Array$/],
-    [['i8', 'row_major', two, 1, 3], /^source: expected 3 values \(rows x cols\), found 2$/],
+    [['i8', 'panel_4x32', two, 1, 3], /^source: expected 3 values \(rows x cols\), found 2$/],
     [['i8', 'row_major', two, 0, 2], /^rows: expected an integer from 1 to 16777216, found 0$/],
     [['i8', 'row_major', two, 1, 2 ** 40], /^cols: .* found 1099511627776$/],
   ];
@@ -155,6 +158,32 @@ test('pack and packedSize', async () => {
   await refuses(native, 'packedSize', ['f32', 'row_major', 1], /^cols: .* found undefined$/);
   const odd = await failureOf(() => native.pack('i8', 'panel_4x32', Float32Array.of(1, NaN), 1, 2));
   assert.is(odd.code, 'ERR_CHECKPOINT_TENSOR');
+  const large = await failureOf(() => native.pack('i4', 'panel_4x32_i4', Float32Array.of(1, 458656), 1, 2));
+  assert.is(large.code, 'ERR_CHECKPOINT_TENSOR');
+  assert.match(large.message, /expected weights of at most 458528 .* found a larger one at row 0/);
+});
+
+test('unpackRows', async () => {
+  const { data, scale } = native.pack('i8', 'panel_4x32', Float32Array.of(1, 2, 3, 4), 2, 2);
+  const into = new Float32Array(2);
+  const good: unknown[] = ['i8', 'panel_4x32', data, scale, 2, 2, 1, 2, into];
+  const cases: [at: number, wrong: unknown, RegExp][] = [
+    [0, 'i2', /^dtype: .* found "i2"$/],
+    [1, 'row_major', /^layout: expected one that the dtype has, found "row_major"$/],
+    [2, [1], /^data: expected a Uint8Array, found an Array$/],
+    [2, data.slice(4), /^data: expected 128 bytes .*, found 124 at 0$/],
+    [3, null, /^scale: expected a Float32Array, found null$/],
+    [3, new Float32Array(2), /^scale: expected 4 values, found 2$/],
+    [4, 0, /^rows: .* found 0$/],
+    [6, 3, /^from: expected an integer from 0 to 2, found 3$/],
+    [7, 0, /^to: expected an integer from 1 to 2, found 0$/],
+    [7, 3, /^to: .* found 3$/],
+    [8, undefined, /^into: expected a Float32Array, found undefined$/],
+    [8, new Float32Array(3), /^into: expected 2 values \(rows x cols\), found 3$/],
+  ];
+  for (const [at, wrong, message] of cases)
+    await refuses(native, 'unpackRows', good.with(at, wrong), message);
+  assert.is(call(native, 'unpackRows', good), into);
 });
 
 test('selfTest, readBandwidth, setErrorFactory', async () => {

@@ -15,6 +15,10 @@ const shapes: [string, TinyOptions][] = [
   ['194m int8', { form: '194m', weights: 'int8', dim: 64, heads: 4, ffn: 130 }],
   ['no attention', { sparseAttn: false, dim: 20, heads: 2 }],
   ['no dynamic prior, tiny window', { dynamicPrior: false, window: 1, anchors: 0 }],
+  ['int4mix', { weights: 'int4mix' }],
+  ['odd sizes, int4mix', { vocab: 97, dim: 324, heads: 3, ffn: 70, weights: 'int4mix' }],
+  ['f32 in rows', { vocab: 97, dim: 36, heads: 3, ffn: 70, layoutPlan: 'row' }],
+  ['f32 in columns', { vocab: 197, dim: 84, heads: 3, ffn: 150, layoutPlan: 'column' }],
   ['larger than one tile', { dim: 160, heads: 5, ffn: 300, weights: 'int8', window: 9 }],
 ];
 const isas = addon()

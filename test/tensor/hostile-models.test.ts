@@ -44,6 +44,11 @@ test('the unbent models load', async () => {
   const variants: TinyOptions[] = [
     {},
     { weights: 'int8' },
+    { weights: 'int4mix' },
+    { weights: 'int4mix', vocab: 97, dim: 192, heads: 4, ffn: 70 },
+    { layoutPlan: 'mixed' },
+    { layoutPlan: 'row' },
+    { layoutPlan: 'column' },
     { form: '194m' },
     { form: '194m', sparseAttn: false },
     { sparseAttn: false },
@@ -200,6 +205,150 @@ const cases: Case[] = [
     says: /expected the scale of an I8 tensor/,
   },
   {
+    what: 'a scale tensor of the transposed orientation, of the right length',
+    options: { weights: 'int8' },
+    bend: (d) => {
+      // 24 rows and 40 columns both round up to 64.
+      const { data } = tensor(d, `${down}.scale`);
+      for (let i = 0; i < 40; i++) data.writeFloatLE(0.01, 4 * i);
+    },
+    code: 'ERR_MODEL_TENSOR',
+    says: /down\.weight\.scale": expected 24 scales and zeros behind them, found 0\.01 at index 24/,
+  },
+  {
+    what: 'a scale tensor of the transposed orientation, too short, in panels',
+    options: { weights: 'int8' },
+    bend: (d) => void tensor(d, `${up}.scale`).data.fill(0, 24 * 4),
+    code: 'ERR_MODEL_TENSOR',
+    says: /up\.weight\.scale": expected finite positive values, found 0 at index 24/,
+  },
+  {
+    what: 'a transposed scale shape of as many elements',
+    options: { weights: 'int4mix', dim: 192, ffn: 32, heads: 4 },
+    bend: (d) => {
+      // [32 out, 6 groups] transposed.
+      d.metadata.set(`symboliclight.scale_shape.${up}`, { type: 'u64[]', value: [6, 32] });
+    },
+    code: 'ERR_MODEL_TENSOR',
+    says: /up\.weight": expected scale shape \[32, 6\] \(one an output and group of 32 inputs\), found \[6, 32\]/,
+  },
+  {
+    what: 'a scale shape that counts the groups of the wrong side',
+    options: { weights: 'int4mix' },
+    bend: (d) => d.metadata.set(`symboliclight.scale_shape.${up}`, { type: 'u64[]', value: [24, 2] }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected scale shape \[40, 1\] .*, found \[24, 2\]/,
+  },
+  {
+    what: 'a scale shape of INT8 on 4-bit panels',
+    options: { weights: 'int4mix' },
+    bend: (d) => d.metadata.set(`symboliclight.scale_shape.${up}`, { type: 'u64[]', value: [40] }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected scale shape \[40, 1\] .*, found \[40\]/,
+  },
+  {
+    what: 'no scale shape on 4-bit panels',
+    options: { weights: 'int4mix' },
+    bend: (d) => d.metadata.delete(`symboliclight.scale_shape.${up}`),
+    code: 'ERR_MODEL_INVALID',
+    says: /symboliclight\.scale_shape\.blocks\.0\.ffn\.up\.weight" is missing/,
+  },
+  {
+    what: '4-bit panels of transposed dims',
+    options: { weights: 'int4mix' },
+    bend: (d) => tensor(d, up).dims.reverse(),
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected stored dims \[128, 10\], found \[10, 128\]/,
+  },
+  {
+    what: '4-bit panels of the transposed shape',
+    options: { weights: 'int4mix' },
+    bend: (d) => d.metadata.set(`symboliclight.shape.${up}`, { type: 'u64[]', value: [24, 40] }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected shape \[40, 24\], found \[24, 40\]/,
+  },
+  {
+    what: '4-bit panels cut by one',
+    options: { weights: 'int4mix' },
+    bend: (d) => {
+      const t = tensor(d, up);
+      [t.dims, t.data] = [[128n, 9n], t.data.subarray(0, 128 * 9)];
+    },
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected stored dims \[128, 10\], found \[128, 9\]/,
+  },
+  {
+    what: '4-bit panels declared F32',
+    options: { weights: 'int4mix' },
+    bend: (d) => {
+      const t = tensor(d, up);
+      [t.type, t.dims] = [0, [32n, 10n]];
+    },
+    code: 'ERR_MODEL_TENSOR',
+    says: /expected type I8, found F32/,
+  },
+  {
+    what: 'int8 panels in an int4mix model',
+    options: { weights: 'int8' },
+    bend: (d) => d.metadata.set('symboliclight.weights', { type: 'string', value: 'int4mix' }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /out_proj\.weight": expected layout panel_4x32_i4, found panel_4x32/,
+  },
+  {
+    what: 'a 4-bit scale tensor beside its panels',
+    options: { weights: 'int4mix' },
+    bend: (d) => void d.tensors.push({ name: `${up}.scale`, type: 0, dims: [40n], data: Buffer.alloc(160) }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /up\.weight\.scale": is no tensor of this configuration/,
+  },
+  {
+    what: 'a binary-input scale of zero in an int4mix model',
+    options: { weights: 'int4mix' },
+    bend: (d) => void tensor(d, `${down}.scale`).data.writeFloatLE(0, 4),
+    code: 'ERR_MODEL_TENSOR',
+    says: /found 0 at index 1/,
+  },
+  {
+    what: 'an unknown weight format',
+    bend: (d) => d.metadata.set('symboliclight.weights', { type: 'string', value: 'int4' }),
+    code: 'ERR_MODEL_UNSUPPORTED',
+    says: /weights": expected "f32", "int8" or "int4mix", found "int4"/,
+  },
+  {
+    what: 'an unknown layout plan',
+    bend: (d) => d.metadata.set('symboliclight.layout_plan', { type: 'string', value: 'diagonal' }),
+    code: 'ERR_MODEL_UNSUPPORTED',
+    says: /layout_plan": expected "mixed", "row" or "column", found "diagonal"/,
+  },
+  {
+    what: 'a layout plan of the wrong type',
+    bend: (d) => {
+      own(d, 'layout_plan', 1);
+    },
+    code: 'ERR_MODEL_INVALID',
+    says: /layout_plan": expected type string, found u32/,
+  },
+  {
+    what: 'a layout plan with int8 weights',
+    options: { weights: 'int8', layoutPlan: 'row' },
+    bend: () => undefined,
+    code: 'ERR_MODEL_UNSUPPORTED',
+    says: /layout_plan": expected "mixed" for weights that are not f32, found "row"/,
+  },
+  {
+    what: 'a layout plan with int4mix weights',
+    options: { weights: 'int4mix', layoutPlan: 'column' },
+    bend: () => undefined,
+    code: 'ERR_MODEL_UNSUPPORTED',
+    says: /layout_plan": expected "mixed" for weights that are not f32, found "column"/,
+  },
+  {
+    what: 'a layout that is not of the plan',
+    bend: (d) => d.metadata.set('symboliclight.layout_plan', { type: 'string', value: 'row' }),
+    code: 'ERR_MODEL_TENSOR',
+    says: /tcam_proj\.weight": expected layout panel_4x32, found column_major/,
+  },
+  {
     what: 'a NaN scale',
     options: { weights: 'int8' },
     bend: (d) => void tensor(d, `${up}.scale`).data.writeFloatLE(NaN, 8),
@@ -316,15 +465,16 @@ for (const c of cases)
     assert.match(error?.message ?? '', /model\.gguf: /);
   });
 
-test('a file cut anywhere is refused', async () => {
-  const whole = encode(tinyModel({ weights: 'int8' }));
-  // The last tensor's padding is the only part that may be missing.
-  for (let n = 0; n < whole.length - 64; n += n < 4096 ? 61 : 997) {
-    const error = await open(whole.subarray(0, n));
-    assert.ok(error !== undefined, `a file of ${n} of ${whole.length} bytes loaded`);
-    assert.ok(['ERR_MODEL_INVALID', 'ERR_MODEL_TENSOR'].includes(error.code), error.code);
-  }
-});
+for (const weights of ['int8', 'int4mix'] as const)
+  test(`${weights}: a file cut anywhere is refused`, async () => {
+    const whole = encode(tinyModel({ weights }));
+    // The last tensor's padding is the only part that may be missing.
+    for (let n = 0; n < whole.length - 64; n += n < 4096 ? 61 : 997) {
+      const error = await open(whole.subarray(0, n));
+      assert.ok(error !== undefined, `a file of ${n} of ${whole.length} bytes loaded`);
+      assert.ok(['ERR_MODEL_INVALID', 'ERR_MODEL_TENSOR'].includes(error.code), error.code);
+    }
+  });
 
 test('a missing file and a folder have errors of their own', async () => {
   for (const [path, code] of [
