@@ -19,7 +19,7 @@ export interface RowBlock {
 
 /**
  * Reads checkpoint tensors in blocks of rows and packs them. One block of f32 is held at a time, so that memory does
- * not grow with a tensor; only a column-major one, whose columns run through all rows, is gathered whole.
+ * not grow with a tensor; a column-major one, whose columns run through all rows, is gathered up to `columnsBytes` a pass.
  */
 export class TensorPacker {
   private scratch = new Float32Array(0);
@@ -29,6 +29,7 @@ export class TensorPacker {
   constructor(
     private readonly path: string,
     private readonly packer: Packer,
+    private readonly columnsBytes = 64 << 20,
   ) {}
 
   /** The data of `stored` in order, each part valid until the next; the scale of each block of rows goes to `onScale`. */
@@ -39,7 +40,7 @@ export class TensorPacker {
       return;
     }
     if (layout === 'column_major') {
-      yield await this.columns(stored, onScale);
+      yield* this.columns(stored, onScale);
       return;
     }
     for await (const block of this.rowBlocks(stored)) {
@@ -67,22 +68,43 @@ export class TensorPacker {
     while ((await blocks.next()).done !== true);
   }
 
-  private async columns(stored: StoredTensor, onScale: (scale: Float32Array) => void): Promise<Uint8Array> {
-    const { tensor, data } = stored;
-    const cols = rowLength(tensor.shape);
-    const sizeBytes = tensorSizeBytes(data);
+  private async *columns(
+    stored: StoredTensor,
+    onScale: (scale: Float32Array) => void,
+  ): AsyncGenerator<Uint8Array> {
+    const cols = rowLength(stored.tensor.shape);
+    const columnBytes = tensorSizeBytes(stored.data) / cols;
+    const atOnce = Math.max(1, Math.floor(this.columnsBytes / columnBytes));
+    for (let from = 0; from < cols; from += atOnce) {
+      const to = Math.min(cols, from + atOnce);
+      // Every pass packs all rows again, and so finds the same scales.
+      yield await this.columnRange(stored, from, to, columnBytes, from === 0 ? onScale : () => undefined);
+    }
+  }
+
+  private async columnRange(
+    stored: StoredTensor,
+    from: number,
+    to: number,
+    columnBytes: number,
+    onScale: (scale: Float32Array) => void,
+  ): Promise<Uint8Array> {
+    const cols = rowLength(stored.tensor.shape);
+    const sizeBytes = (to - from) * columnBytes;
     if (this.columnMemory.length < sizeBytes) this.columnMemory = new Uint8Array(sizeBytes);
-    const whole = this.columnMemory.subarray(0, sizeBytes); // every byte of it is written below
-    const columnBytes = whole.length / cols;
+    const range = this.columnMemory.subarray(0, sizeBytes); // every byte of it is written below
     let at = 0; // of this block's rows inside a column
     for await (const block of this.rowBlocks(stored)) {
       const packed = this.pack(stored, block, onScale).data;
       const segmentBytes = packed.length / cols;
-      for (let col = 0; col < cols; col++)
-        whole.set(packed.subarray(col * segmentBytes, (col + 1) * segmentBytes), col * columnBytes + at);
+      for (let col = from; col < to; col++)
+        range.set(
+          packed.subarray(col * segmentBytes, (col + 1) * segmentBytes),
+          (col - from) * columnBytes + at,
+        );
       at += segmentBytes;
     }
-    return whole;
+    return range;
   }
 
   private pack(

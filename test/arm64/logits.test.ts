@@ -66,10 +66,8 @@ test.needs(noArm64Node, 'the same for a reference model in INT8', async () =>
 );
 
 test.needs(noArm64Node, 'other weights give another digest', async () => {
-  const [f32, int8] = await Promise.all(
-    tinyWeights.map((weights) => here(tinyModelFile(weights), '', 1, 24)),
-  );
-  assert.is.not(f32, int8);
+  const digests = await Promise.all(tinyWeights.map((weights) => here(tinyModelFile(weights), '', 1, 24)));
+  assert.is(new Set(digests).size, tinyWeights.length);
 });
 
 test.needs(noArm64Node, 'each CPU takes its own instruction set, and refuses one it lacks', async () => {

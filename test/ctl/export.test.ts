@@ -44,6 +44,41 @@ test('a checkpoint that is none, a missing one and a missing tokenizer are refus
   assert.equal(readdirSync(folder), []);
 });
 
+test('export takes a model file, in any storage, and inspect shows it', async () => {
+  const [int8, int4mix, row] = ['from.gguf', 'int4mix.gguf', 'row.gguf'].map(scratch) as [
+    string,
+    string,
+    string,
+  ];
+  await json(['export', checkpoint, '-o', int8, '--weights', 'int8', '--name', 'small']);
+  await json(['export', int8, '-o', int4mix, '--weights', 'int4mix']);
+  const { metadata, tensors } = (await json(['inspect', int4mix, '--verify'])) as {
+    metadata: Record<string, unknown>;
+    tensors: { name: string; layout: string; shape: number[]; scale_shape: number[] | null }[];
+  };
+  assert.is(metadata['general.name'], 'small');
+  assert.is(metadata['symboliclight.weights'], 'int4mix');
+  const up = tensors.find(({ name }) => name === 'blocks.0.ffn.up.weight');
+  const [rows = 0, cols = 0] = up?.shape ?? [];
+  assert.equal([up?.layout, up?.scale_shape], ['panel_4x32_i4', [rows, Math.ceil(cols / 32)]]);
+  assert.match(await output(['inspect', int4mix]), /panel_4x32_i4/);
+  await json(['export', int8, '-o', row, '--weights', 'f32', '--layout', 'row']);
+  assert.match(await output(['inspect', row]), /symboliclight\.layout_plan +row/);
+  for (const model of [int4mix, row]) await output(['logits', model, '--ids', '1,2,3', '--sha256']);
+  const out = ['-o', scratch('none.gguf'), '--weights'];
+  await failure(['export', int8, ...out, 'int8', '--layout', 'row'], 1, 'ERR_INVALID_ARGUMENT');
+  await failure(['check', int4mix, '--golden', goldenCase('e_base194m')], 1, 'ERR_INVALID_ARGUMENT');
+});
+
+test('synth writes every storage', async () => {
+  for (const [i, args] of [
+    ['--weights', 'int4mix'],
+    ['--weights', 'f32', '--layout', 'row'],
+    ['--weights', 'f32', '--layout', 'column'],
+  ].entries())
+    await json(['synth', '--config', 'tiny', '-o', scratch(`storage-${i}.gguf`), ...args]);
+});
+
 test('Ctrl-C leaves nothing behind: exit status 130', async () => {
   const folder = scratch('interrupted');
   mkdirSync(folder);

@@ -1,5 +1,9 @@
 import { exportModel, type ExportOptions } from '../../export/export.js';
 import type { Packer } from '../../export/packer.js';
+import { TensorPacker } from '../../export/symboliclight/pack.js';
+import { storedTensor } from '../../export/symboliclight/stored-tensor.js';
+import type { SourceTensor } from '../../export/symboliclight/tensors.js';
+import type { CheckpointTensor } from '../../export/tensor.js';
 import { assert, suite } from '../tools/suite.js';
 import { checkContainer, readModelFile, unpack, type ModelFile } from './helpers/model-file.js';
 import { readAll, withCheckpoint } from './helpers/reads.js';
@@ -155,6 +159,44 @@ test('a matrix read in many blocks is the same file as one packed whole', async 
   );
   checkContainer(file);
   await checkWeights(checkpoint, file, 'int8');
+});
+
+test('columns gathered in many passes are those gathered in one', async () => {
+  const values = Float32Array.from({ length: 130 * 9 }, (_, i) => Math.sin(i));
+  const shape = [130, 9];
+  const source: CheckpointTensor = {
+    name: 'w',
+    dtype: 'f32',
+    shape,
+    readRows: (from, to) => Promise.resolve(values.slice(from * 9, to * 9)),
+  };
+  const tensor: SourceTensor = { name: 'w', shape, role: 'binary', source };
+  for (const weights of ['f32', 'int8'] as const) {
+    const stored = storedTensor(tensor, { weights, layoutPlan: 'mixed' });
+    assert.ok(stored);
+    const gather = async (columnsBytes: number) => {
+      const found: { sizes: number[]; data: Buffer[]; scale: number[] } = { sizes: [], data: [], scale: [] };
+      const parts = new TensorPacker('x', referencePacker, columnsBytes).parts(
+        stored,
+        (scale) => void found.scale.push(...scale),
+      );
+      for await (const part of parts) {
+        found.sizes.push(part.length);
+        found.data.push(Buffer.from(part));
+      }
+      return { ...found, data: Buffer.concat(found.data) };
+    };
+    const columnBytes = 192 * (weights === 'f32' ? 4 : 1);
+    const [whole, parts, single] = [
+      await gather(1 << 20),
+      await gather(4 * columnBytes + 3),
+      await gather(1),
+    ];
+    assert.equal(whole.sizes, [9 * columnBytes]);
+    assert.equal(parts.sizes, [4 * columnBytes, 4 * columnBytes, columnBytes]);
+    assert.is(single.sizes.length, 9);
+    for (const { data, scale } of [parts, single]) assert.equal([data, scale], [whole.data, whole.scale]);
+  }
 });
 
 test('progress ends at the size of the file', async () => {

@@ -4,7 +4,7 @@ import { encode } from '../tensor/gguf-draft.js';
 import { tinyModel } from '../tensor/tiny-model.js';
 import { root } from './paths.js';
 
-export const tinyWeights = ['f32', 'int8'] as const;
+export const tinyWeights = ['f32', 'int8', 'int4mix'] as const;
 export type TinyWeights = (typeof tinyWeights)[number];
 
 /** Writes a tiny model whose sizes fit no tile and whose window is shorter than the tests' sequences; returns its path. */

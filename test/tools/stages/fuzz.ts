@@ -49,6 +49,9 @@ function writeCorpus(folder: string): string[] {
   const models = {
     f32: tinyModel(small),
     int8: tinyModel({ ...small, weights: 'int8', tokenizer: Buffer.from('no tokenizer') }),
+    int4mix: tinyModel({ ...small, weights: 'int4mix' }),
+    row: tinyModel({ ...small, layoutPlan: 'row' }),
+    column: tinyModel({ ...small, layoutPlan: 'column' }),
     'no-attention': tinyModel({ ...small, form: '194m', sparseAttn: false }),
     'no-prior': tinyModel({ ...small, form: '194m', dynamicPrior: false }),
   };
