@@ -98,7 +98,7 @@ spiked_status spiked_session_reference(spiked_session* session, const int32_t* i
     if (n != 0) SPIKED_TRY(require(ids, "ids"));
     SPIKED_TRY(require(input, "input"));
     SPIKED_TRY(require(output, "output"));
-    if (input->activations < SPIKED_ACTIVATIONS_F32 || input->activations > 2)
+    if (input->activations < SPIKED_ACTIVATIONS_F32 || input->activations > SPIKED_ACTIVATIONS_I16)
       return {Code::ERR_INVALID_ARGUMENT,
               format("activations: expected 0 (f32), 1 (i8) or 2 (i16), found %d", input->activations)};
     return session->session.reference(ids, n, {input->given.encoder, input->given.ffn, input->given.block},

@@ -124,7 +124,7 @@ export interface ReferenceOptions {
   /** Decisions used in place of the reference's own. */
   given?: Spikes | undefined;
   /** `f32`, the default: exact numbers. `i16`, `i8`: the blocks' dense products take `denseInputs`, quantised. */
-  activations?: 'f32' | 'i16' | 'i8' | undefined;
+  activations?: Activations | undefined;
   /** Recorded by a forward of the same ids; with `i16` and `i8`, and only then. */
   denseInputs?: Float32Array | undefined;
 }

@@ -55,7 +55,7 @@ async function engineRun(model: NativeModel, all: Int32Array, given?: Spikes) {
 }
 
 for (const [name, shape] of shapes)
-  for (const activations of (shape.weights === 'int8' ? ['f32', 'i8'] : ['f32']) as Activations[])
+  for (const activations of (shape.weights === 'int8' ? ['f32', 'i16', 'i8'] : ['f32']) as Activations[])
     test(`${name}, ${activations} activations: with the same spikes and inputs only rounding is left`, async () => {
       const path = modelFile(shape);
       await withModel(path, { threads: 2 }, (model) =>

@@ -102,7 +102,7 @@ async function auditSubject(
 }
 
 function enginesOf(info: ModelInfo): Activations[] {
-  return info.weights === 'f32' ? ['f32'] : ['f32', 'i8'];
+  return info.weights === 'f32' ? ['f32'] : ['f32', 'i16', 'i8'];
 }
 
 function requireSameShape(path: string, found: ModelInfo, expected: ModelInfo): void {

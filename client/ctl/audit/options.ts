@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { Activations } from '../../../native/host/index.js';
 
-const known: readonly Activations[] = ['f32', 'i8'];
+const known: readonly Activations[] = ['f32', 'i16', 'i8'];
 
-/** Parser for commander: `f32,i8` as precisions of activations, each once. */
+/** Parser for commander: `f32,i16,i8` as precisions of activations, each once. */
 export function activationsList(text: string): Activations[] {
   const found = text.split(',').map((part) => known.find((name) => name === part.trim()));
   const list = found.filter((name) => name !== undefined);

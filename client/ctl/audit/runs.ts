@@ -1,4 +1,5 @@
 import type {
+  Activations,
   NativeModel,
   NativeSession,
   ReferenceOptions,
@@ -14,6 +15,8 @@ export const bound = 1e-4;
 export interface LogitError {
   max_abs: number;
   mean_abs: number;
+  /** The largest mean of one position. */
+  worst_mean_abs: number;
 }
 
 /** One way to compute the ids, held to the reference. */
@@ -38,16 +41,20 @@ export function logitError(
   width: number,
   from = 0,
 ): LogitError {
-  let max = 0;
-  let sum = 0;
-  const begin = from * width;
-  for (let i = begin; i < expected.length; i++) {
-    const distance = Math.abs((found[i] ?? NaN) - (expected[i] ?? NaN));
-    const counted = Number.isNaN(distance) ? Infinity : distance;
-    max = Math.max(max, counted);
-    sum += counted;
+  const result: LogitError = { max_abs: 0, mean_abs: 0, worst_mean_abs: 0 };
+  const rows = expected.length / width - from;
+  for (let begin = from * width; begin < expected.length; begin += width) {
+    let sum = 0;
+    for (let i = begin; i < begin + width; i++) {
+      const distance = Math.abs((found[i] ?? NaN) - (expected[i] ?? NaN));
+      const counted = Number.isNaN(distance) ? Infinity : distance;
+      result.max_abs = Math.max(result.max_abs, counted);
+      sum += counted;
+    }
+    result.mean_abs += sum / width / rows;
+    result.worst_mean_abs = Math.max(result.worst_mean_abs, sum / width);
   }
-  return { max_abs: max, mean_abs: expected.length === begin ? 0 : sum / (expected.length - begin) };
+  return result;
 }
 
 export function runReference(
@@ -84,7 +91,7 @@ export async function auditEngine(
   engine: NativeModel,
   ids: Int32Array,
   reference: ReferenceResult,
-  own: { model: NativeModel; activations: 'f32' | 'i16' | 'i8' } | null,
+  own: { model: NativeModel; activations: Activations } | null,
 ): Promise<RunReport> {
   const width = engine.info.vocabSize;
   const free = await useSession(engine, (session) => enginePass(session, ids));
