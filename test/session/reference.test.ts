@@ -15,6 +15,9 @@ const shapes: [string, TinyOptions][] = [
   ['int8', { weights: 'int8' }],
   ['odd sizes, f32', { vocab: 97, dim: 36, heads: 3, ffn: 70, layers: 3 }],
   ['194m, int8', { form: '194m', weights: 'int8', dim: 64, heads: 4, ffn: 130 }],
+  ['int4mix, odd sizes', { vocab: 97, dim: 72, heads: 4, ffn: 70, weights: 'int4mix' }],
+  ['all weights by rows', { layoutPlan: 'row' }],
+  ['all weights by columns', { layoutPlan: 'column' }],
   ['no attention', { sparseAttn: false, dim: 20, heads: 2 }],
   ['no dynamic prior, tiny window, int8', { dynamicPrior: false, window: 1, anchors: 0, weights: 'int8' }],
 ];
@@ -55,7 +58,7 @@ async function engineRun(model: NativeModel, all: Int32Array, given?: Spikes) {
 }
 
 for (const [name, shape] of shapes)
-  for (const activations of (shape.weights === 'int8' ? ['f32', 'i16', 'i8'] : ['f32']) as Activations[])
+  for (const activations of (shape.weights ? ['f32', 'i16', 'i8'] : ['f32']) as Activations[])
     test(`${name}, ${activations} activations: with the same spikes and inputs only rounding is left`, async () => {
       const path = modelFile(shape);
       await withModel(path, { threads: 2 }, (model) =>
