@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Activations } from '../../native/host/index.js';
 import { goldenModel, smallCase } from '../daemon/helpers/models.js';
 import { assert, root, run, suite } from '../tools/suite.js';
 import { tinyModelFile, tinyWeights } from '../tools/tiny-model.js';
@@ -9,9 +10,9 @@ const ctl = 'client/ctl/main.js';
 /** Longer than the tiny model's window, and more than one batch of 7. */
 const ids = Array.from({ length: 24 }, (_, i) => (i * 37 + 5) % 90).join(',');
 
-const digestArgs = (model: string, threads: number, batch: number): string[] => [
+const digestArgs = (model: string, threads: number, batch: number, activations = 'f32'): string[] => [
   ...['logits', model, '--ids', ids, '--sha256'],
-  ...['--threads', String(threads), '--batch', String(batch)],
+  ...['--threads', String(threads), '--batch', String(batch), '--activations', activations],
 ];
 
 function digest(result: { code: number | null; stdout: string; stderr: string }): string {
@@ -21,8 +22,14 @@ function digest(result: { code: number | null; stdout: string; stderr: string })
   return found;
 }
 
-async function here(model: string, isa: string, threads: number, batch: number): Promise<string> {
-  const args = [join(root, 'dist', ctl), ...digestArgs(model, threads, batch)];
+async function here(
+  model: string,
+  isa: string,
+  threads: number,
+  batch: number,
+  activations?: Activations,
+): Promise<string> {
+  const args = [join(root, 'dist', ctl), ...digestArgs(model, threads, batch, activations)];
   return digest(await run(process.execPath, args, { env: { SPIKED_FORCE_ISA: isa } }));
 }
 
@@ -64,6 +71,24 @@ for (const weights of tinyWeights) {
 test.needs(noArm64Node, 'the same for a reference model in INT8', async () =>
   sameBitsEverywhere(await goldenModel(smallCase, { name: 'small-int8', weights: 'int8' })),
 );
+
+for (const [weights, activations] of [
+  ['int8', 'i16'],
+  ['int8', 'i8'],
+  ['int4mix', 'i16'],
+  ['int4mix', 'i8'],
+] as const) {
+  test.needs(noArm64Node, `the same with ${activations} activations: tiny ${weights}`, async () => {
+    const model = tinyModelFile(weights);
+    const expected = await here(model, 'scalar', 1, 24, activations);
+    assert.is(await here(model, '', 2, 7, activations), expected, 'this machine');
+    for (const cpu of cpus) {
+      const found = digest(await runArm64Node(cpu, ctl, digestArgs(model, 2, 7, activations)));
+      assert.is(found, expected, cpu);
+    }
+    assert.is.not(await here(model, '', 1, 24), expected, 'f32 activations');
+  });
+}
 
 test.needs(noArm64Node, 'other weights give another digest', async () => {
   const digests = await Promise.all(tinyWeights.map((weights) => here(tinyModelFile(weights), '', 1, 24)));

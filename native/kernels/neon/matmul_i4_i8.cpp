@@ -1,0 +1,123 @@
+#include <arm_neon.h>
+
+#include "kernels/kernels.h"
+#include "kernels/layout.h"
+
+namespace spiked::kernels::neon {
+namespace {
+
+using layout::kBlockGroups;
+using layout::kGroupBytes;
+using layout::kGroupColumns;
+using layout::kPanelRows;
+
+constexpr size_t kRowBytes = kGroupBytes / kPanelRows;
+constexpr size_t kScaleBytes = kPanelRows * sizeof(uint16_t);
+/// Far enough ahead to hide memory, near enough to stay in L1.
+constexpr size_t kPrefetchBytes = 2048;
+
+/// From four columns a lane to byte b of lane l.
+constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
+/// A group's activations: byte b of lane l is column 8b + l; for the lanes' upper nibbles, 8b + 4 + l.
+struct Activations {
+  int8x16_t lower, upper;
+};
+Activations arrange(const int8_t* q, uint8x16_t transposed) {
+  const int32x4_t a = vreinterpretq_s32_s8(vld1q_s8(q)), b = vreinterpretq_s32_s8(vld1q_s8(q + 16));
+  return {vqtbl1q_s8(vreinterpretq_s8_s32(vuzp1q_s32(a, b)), transposed),
+          vqtbl1q_s8(vreinterpretq_s8_s32(vuzp2q_s32(a, b)), transposed)};
+}
+
+struct Weights {
+  int8x16_t lower, upper;
+};
+Weights unpack(const uint8_t* row) {
+  const int8x16_t v = vreinterpretq_s8_u8(vld1q_u8(row));
+  return {vshrq_n_s8(vshlq_n_s8(v, 4), 4), vshrq_n_s8(v, 4)};
+}
+
+/// A row's sums of eight columns a lane; four products stay below 4 * 8 * 127 < 2^15.
+float32x4_t dot(const Weights& w, const Activations& x) {
+  const int16x8_t low = vmlal_s8(vmull_s8(vget_low_s8(w.lower), vget_low_s8(x.lower)), vget_low_s8(w.upper),
+                                 vget_low_s8(x.upper));
+  const int16x8_t high = vmlal_high_s8(vmull_high_s8(w.lower, x.lower), w.upper, x.upper);
+  return vcvtq_f32_s32(vpaddlq_s16(vpaddq_s16(low, high)));
+}
+
+/// One group's scales of four rows.
+float32x4_t load_scales(const uint8_t* at) { return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(at))); }
+
+/// p[r] = fma(sum[r], scale[r], p[r]).
+void add_scaled(const float32x4_t (&sum)[kPanelRows], float32x4_t scale, float32x4_t (&p)[kPanelRows]) {
+  p[0] = vfmaq_laneq_f32(p[0], sum[0], scale, 0);
+  p[1] = vfmaq_laneq_f32(p[1], sum[1], scale, 1);
+  p[2] = vfmaq_laneq_f32(p[2], sum[2], scale, 2);
+  p[3] = vfmaq_laneq_f32(p[3], sum[3], scale, 3);
+}
+
+/// (p0 + p2) + (p1 + p3) of four rows.
+float32x4_t reduce_rows(const float32x4_t (&p)[kPanelRows]) {
+  const float64x2_t even01 = vreinterpretq_f64_f32(vtrn1q_f32(p[0], p[1]));
+  const float64x2_t even23 = vreinterpretq_f64_f32(vtrn1q_f32(p[2], p[3]));
+  const float64x2_t odd01 = vreinterpretq_f64_f32(vtrn2q_f32(p[0], p[1]));
+  const float64x2_t odd23 = vreinterpretq_f64_f32(vtrn2q_f32(p[2], p[3]));
+  const float32x4_t c0 = vreinterpretq_f32_f64(vtrn1q_f64(even01, even23));
+  const float32x4_t c1 = vreinterpretq_f32_f64(vtrn1q_f64(odd01, odd23));
+  const float32x4_t c2 = vreinterpretq_f32_f64(vtrn2q_f64(even01, even23));
+  const float32x4_t c3 = vreinterpretq_f32_f64(vtrn2q_f64(odd01, odd23));
+  return vaddq_f32(vaddq_f32(c0, c2), vaddq_f32(c1, c3));
+}
+
+/// One panel times n_tokens tokens.
+template <size_t n_tokens>
+void multiply(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride, size_t cols, float* y,
+              size_t y_stride) {
+  float32x4_t p[n_tokens][kPanelRows];
+  for (auto& token : p) {
+    for (float32x4_t& row : token) row = vdupq_n_f32(0.0f);
+  }
+  const uint8x16_t transposed = vld1q_u8(kTransposed);
+  const uint8_t* scales = w;
+  const size_t n_groups = cols / kGroupColumns;
+  for (size_t g = 0; g < n_groups; ++g, q += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
+    if (g % kBlockGroups == 0) {
+      scales = w;
+      w += layout::kGroupScaleBytes;
+    }
+    __builtin_prefetch(w + kPrefetchBytes);
+    Activations x[n_tokens];
+#pragma GCC unroll 2
+    for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride, transposed);
+    float32x4_t sum[n_tokens][kPanelRows];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kPanelRows; ++r) {
+      const Weights row = unpack(w + r * kRowBytes);
+#pragma GCC unroll 2
+      for (size_t t = 0; t < n_tokens; ++t) sum[t][r] = dot(row, x[t]);
+    }
+    const float32x4_t scale = load_scales(scales);
+#pragma GCC unroll 2
+    for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
+  }
+  for (size_t t = 0; t < n_tokens; ++t)
+    vst1q_f32(y + t * y_stride, vmulq_n_f32(reduce_rows(p[t]), q_scale[t]));
+}
+
+}  // namespace
+
+void matmul_i4_i8(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride, size_t batch,
+                  size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
+    const uint8_t* wp = w + panel * layout::i4_panel_bytes(cols);
+    float* yp = y + panel * kPanelRows;
+    size_t t = 0;
+    for (; t + 2 <= batch; t += 2) {
+      multiply<2>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
+    }
+    if (t < batch)
+      multiply<1>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
+  }
+}
+
+}  // namespace spiked::kernels::neon
