@@ -28,6 +28,9 @@ export class Client {
     rpc.onToken = (event) => {
       if (typeof event.stream === 'number') this.generations.get(event.stream)?.push(event);
     };
+    rpc.onHead = (event) => {
+      if (typeof event.stream === 'number') this.generations.get(event.stream)?.onHead(event);
+    };
   }
 
   /** Any method by name; the others below are this with a shorter spelling. Parameters and answers: protocol/messages.ts. */

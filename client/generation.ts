@@ -2,6 +2,7 @@ import { cancelled, Watch } from './call.js';
 import { longTimeoutMs, type CallOptions } from './options.js';
 import {
   parseResult,
+  type HeadEvent,
   type Params,
   type Result,
   type SpikedError,
@@ -19,6 +20,8 @@ export type GenerateResult = Result<'text.generate'>;
  */
 export class Generation implements AsyncIterable<TokenEvent> {
   readonly result: Promise<GenerateResult>;
+  /** Called with every `text.head` event, before the token of the same `seq`; they come when `head.trace` is set. */
+  onHead: (event: HeadEvent) => void = () => undefined;
 
   private readonly queue: TokenEvent[] = [];
   private waiting: (() => void)[] = [];

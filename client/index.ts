@@ -8,6 +8,7 @@ export {
   isErrorCode,
   SpikedError,
   type ErrorCode,
+  type HeadEvent,
   type MethodName,
   type ModelInfoMessage,
   type Params,

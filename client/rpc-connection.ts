@@ -8,6 +8,7 @@ import {
   parseEvent,
   request,
   SpikedError,
+  type HeadEvent,
   type TokenEvent,
 } from './protocol/index.js';
 
@@ -21,6 +22,7 @@ export class RpcConnection {
   /** Settles when the connection has ended, for whatever reason. */
   readonly closed: Promise<void>;
   onToken: (event: TokenEvent) => void = () => undefined;
+  onHead: (event: HeadEvent) => void = () => undefined;
 
   private readonly frames = new FrameReader(clientWireLimits);
   private readonly pending = new Map<number, Pending>();
@@ -109,6 +111,7 @@ export class RpcConnection {
   private notified(method: unknown, params: unknown): void {
     const first: unknown = Array.isArray(params) ? params[0] : undefined;
     if (method === 'text.token') this.onToken(parseEvent('text.token', first));
+    else if (method === 'text.head') this.onHead(parseEvent('text.head', first));
     else if (method === 'server.closing') {
       this.reason = errorFromWire(parseEvent('server.closing', first).error);
     }

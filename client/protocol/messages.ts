@@ -144,6 +144,50 @@ const tokensDecode = {
   errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TOKEN_UNKNOWN'],
 } satisfies MethodSpec;
 
+/** How the next id is found; docs/numerics.md, "Heads". A key that the mode does not use is ignored. */
+const headParams = z.strictObject({
+  mode: z.enum(['full', 'scan', 'gate', 'certified']).default('full'),
+  /** scan: precision of the pass. */
+  activations: z.enum(['f32', 'i16', 'i8']).default('i8'),
+  /** gate: what the first pass does with i8 activations. */
+  scope: z.enum(['projection', 'head']).default('projection'),
+  /** gate: rows computed again. */
+  k: z.int().min(1).max(4096).default(32),
+  /** gate: verify when the gap between the two best scores is below it. */
+  threshold: z.number().min(0).max(1e30).default(0.5),
+  /** certified: most rows computed exactly before every row is; three eighths of the vocabulary unless given. */
+  cap: z.int().min(1).optional(),
+  /** Sends a `text.head` event before every token's. */
+  trace: z.boolean().default(false),
+});
+
+const headNs = {
+  projection_ns: field.count,
+  prior_ns: field.count,
+  selection_ns: field.count,
+  verification_ns: field.count,
+};
+
+/** What the heads of one generation did, summed over its steps. */
+const headResult = z.object({
+  /** As asked. */
+  mode: z.string(),
+  steps: field.count,
+  /** Steps that needed every row although another mode was asked: log-probabilities, adaptive temperature. */
+  full_steps: field.count,
+  triggered: field.count,
+  proved: field.count,
+  fell_back: field.count,
+  /** Computed with f32 activations after the first pass. */
+  rows: field.count,
+  survivors: field.count,
+  /** gate: 100(1 - K/V), what verifying K rows saves against verifying all. */
+  row_reduction_percent: z.number().nullable(),
+  ...headNs,
+  /** Least bytes of weights and tables read. */
+  bytes: field.count,
+});
+
 /**
  * Continues a prompt. `text.token` events come first, in order of `seq`; the answer comes after the last of them.
  *
@@ -168,6 +212,7 @@ const textGenerate = {
     bos: z.boolean().default(true),
     ignore_eos: z.boolean().default(false),
     logprobs: z.boolean().default(false),
+    head: headParams.default(headParams.parse({})),
   }),
   result: z.object({
     stream: field.streamId,
@@ -188,7 +233,7 @@ const textGenerate = {
     }),
     /** Share of the columns that were active, so had to be read. */
     activity: z.object({ mixer: field.share, ffn: field.share }),
-    head: z.object({ mode: z.string() }),
+    head: headResult,
   }),
   errors: [
     'ERR_MODEL_NOT_FOUND',
@@ -199,6 +244,8 @@ const textGenerate = {
     'ERR_PROMPT_EMPTY',
     'ERR_TOKEN_UNKNOWN',
     'ERR_CONTEXT_FULL',
+    'ERR_MODEL_UNSUPPORTED',
+    'ERR_MODEL_INVALID',
     'ERR_RAM_BUDGET',
   ],
 } satisfies MethodSpec;
@@ -266,6 +313,25 @@ export const events = {
     t_ns: field.timeNs,
     logprob: z.number().optional(),
   }),
+  /** What the head did for the token of the same `seq`, whose event follows; only with `head.trace`. */
+  'text.head': z.object({
+    stream: field.streamId,
+    seq: field.count,
+    /** What ran. */
+    mode: z.string(),
+    /** gate: between the two best scores of the first pass; null when there is only one row. */
+    gap: z.number().nullable(),
+    triggered: z.boolean(),
+    proved: z.boolean(),
+    fell_back: z.boolean(),
+    rows: field.count,
+    survivors: field.count,
+    /** gate: best id of the first pass; else as `token`. */
+    token_before: field.tokenId,
+    token: field.tokenId,
+    ...headNs,
+    bytes: field.count,
+  }),
   /** The daemon has seen the end of this connection's input; `pending` requests will still be answered, then it closes. */
   'server.input_ended': z.object({ pending: field.count }),
   /** Why the daemon is about to close this connection, when no request can carry the reason. */
@@ -275,6 +341,7 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventParams<E extends EventName> = z.output<(typeof events)[E]>;
 export type TokenEvent = EventParams<'text.token'>;
+export type HeadEvent = EventParams<'text.head'>;
 
 export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(methods, name);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { SpikedError } from '../../client/protocol/index.js';
+import { SpikedError, type FullParams } from '../../client/protocol/index.js';
+import type { LoadedModel } from '../models/loaded-model.js';
 import { Generation } from '../queue/generation.js';
 import { checkOnePrompt, readPrompt } from '../text/prompt.js';
 import type { Handler } from './handler.js';
@@ -17,6 +18,7 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
   }
   const model = daemon.models.get(params.model);
   if (params.stop.length > 0) model.needTokenizer();
+  checkHead(model, params.head);
   const banned = params.banned.find((id) => id >= model.native.info.vocabSize);
   if (banned !== undefined) {
     const text = `text.generate: "banned": expected ids below ${model.native.info.vocabSize}, found ${banned}`;
@@ -30,6 +32,7 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
     listener: {
       ready: () => !connection.congested,
       token: (event) => connection.notify('text.token', event),
+      head: (event) => connection.notify('text.head', event),
     },
     scheduler: daemon.scheduler,
   });
@@ -45,6 +48,16 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
     daemon.generations.delete(generation);
   }
 };
+
+/** Whether the model can serve the head: before the request waits for its turn. */
+function checkHead(model: LoadedModel, head: FullParams<'text.generate'>['head']): void {
+  try {
+    model.native.checkHead(head);
+  } catch (error) {
+    if (!(error instanceof SpikedError)) throw error;
+    throw new SpikedError(error.code, `text.generate: ${error.message}`);
+  }
+}
 
 /** Below 2^53, so that every client can repeat it. */
 function randomSeed(): bigint {

@@ -1,6 +1,13 @@
-import { SpikedError, type FullParams, type Result, type TokenEvent } from '../../client/protocol/index.js';
-import type { NativeSession, Sampling } from '../../native/host/index.js';
+import {
+  SpikedError,
+  type FullParams,
+  type HeadEvent,
+  type Result,
+  type TokenEvent,
+} from '../../client/protocol/index.js';
+import type { HeadStep, NativeSession, Sampling } from '../../native/host/index.js';
 import type { LoadedModel } from '../models/loaded-model.js';
+import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
 import { TokenText } from '../text/token-text.js';
 import type { Job, Scheduler } from './scheduler.js';
@@ -16,6 +23,7 @@ export interface Listener {
   /** False while it has too much unread. */
   ready(): boolean;
   token(event: TokenEvent): void;
+  head(event: HeadEvent): void;
 }
 
 export interface GenerationSetup {
@@ -46,6 +54,7 @@ export class Generation implements Job {
   private tokenText: TokenText | null = null;
   private readonly matcher: StopMatcher;
   private readonly sampling: Sampling;
+  private readonly heads: HeadTotals;
   private readonly arrivedNs = process.hrtime.bigint();
   private startedNs: bigint | null = null;
   private firstTokenNs: bigint | null = null;
@@ -57,6 +66,7 @@ export class Generation implements Job {
       this.reject = reject;
     });
     this.matcher = new StopMatcher(params.stop);
+    this.heads = new HeadTotals(params.head, setup.model.native.info.vocabSize);
     this.sampling = {
       temperature: params.temperature,
       topK: params.top_k,
@@ -137,12 +147,14 @@ export class Generation implements Job {
       return;
     }
     const ids = left > 0 ? prompt.subarray(this.fed) : Int32Array.of(this.tokens.at(-1) ?? 0);
-    const { id, logprob, tNs } = await this.session.step(ids, this.sampling);
+    const { logprobs, head } = this.setup.params;
+    const step = await this.session.step(ids, this.sampling, { head, logprob: logprobs });
     if (left > 0) this.fed = prompt.length;
-    this.accept(id, logprob, tNs);
+    this.heads.add(step.head);
+    this.accept(step.id, step.logprob, step.tNs, step.head);
   }
 
-  private accept(id: number, logprob: number, tNs: bigint): void {
+  private accept(id: number, logprob: number | null, tNs: bigint, head: HeadStep): void {
     const { params, model, listener } = this.setup;
     this.firstTokenNs ??= tNs;
     this.tokens.push(id);
@@ -158,13 +170,14 @@ export class Generation implements Job {
       text += this.restOfText();
     }
     this.text += text;
+    if (params.head.trace) listener.head(headEvent(params.stream, this.tokens.length - 1, id, head));
     listener.token({
       stream: params.stream,
       seq: this.tokens.length - 1,
       token: id,
       text,
       t_ns: tNs,
-      logprob: params.logprobs ? logprob : undefined,
+      logprob: logprob ?? undefined,
     });
     if (reason) this.finish(reason, matched.stop ?? undefined);
   }
@@ -204,7 +217,7 @@ export class Generation implements Job {
         mixer: stats && stats.mixerTotal > 0 ? stats.mixerActive / stats.mixerTotal : 0,
         ffn: stats && stats.ffnTotal > 0 ? stats.ffnActive / stats.ffnTotal : 0,
       },
-      head: { mode: 'full' },
+      head: this.heads.summary(),
     });
   }
 

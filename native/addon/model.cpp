@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include "env_state.h"
+#include "head.h"
 #include "model_info.h"
 #include "session.h"
 
@@ -9,6 +10,7 @@ namespace spiked::addon {
 Napi::Function Model::define(Napi::Env env) {
   return DefineClass(env, "Model",
                      {
+                         InstanceMethod<&Model::check_head>("checkHead"),
                          InstanceMethod<&Model::open_session>("openSession"),
                          InstanceMethod<&Model::close>("close"),
                      });
@@ -35,6 +37,19 @@ Model::Model(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Model>(info) {
   }
   handle_ = std::move(parts->handle);
   thread_ = std::move(parts->thread);
+}
+
+Napi::Value Model::check_head(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (!handle_)
+    return raise(env, {SPIKED_ERR_SESSION_CLOSED, "model: expected an open one, found it closed"});
+  ArgReader args(env);
+  const spiked_head head = read_head(args, info[0]);
+  if (args.failed()) return raise(env, args.failure());
+  spiked_error error{};
+  if (spiked_model_check_head(handle_.get(), &head, &error) != SPIKED_OK)
+    return raise(env, failure_of(error));
+  return env.Undefined();
 }
 
 Napi::Value Model::open_session(const Napi::CallbackInfo& info) {

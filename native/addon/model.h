@@ -19,6 +19,7 @@ class Model : public Napi::ObjectWrap<Model> {
   explicit Model(const Napi::CallbackInfo& info);
 
  private:
+  Napi::Value check_head(const Napi::CallbackInfo& info);
   Napi::Value open_session(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 

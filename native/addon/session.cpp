@@ -13,6 +13,7 @@ Napi::Function Session::define(Napi::Env env) {
                      {
                          InstanceMethod<&Session::forward>("forward"),
                          InstanceMethod<&Session::step>("step"),
+                         InstanceMethod<&Session::choose>("choose"),
                          InstanceMethod<&Session::probabilities>("probabilities"),
                          InstanceMethod<&Session::reference>("reference"),
                          InstanceMethod<&Session::score>("score"),
@@ -103,8 +104,33 @@ Napi::Value Session::step(const Napi::CallbackInfo& info) {
   ArgReader args(env);
   std::vector<int32_t> ids = args.ids(info[0], "ids");
   Sampling sampling = read_sampling(args, info[1]);
+  spiked_head head = read_head(args, env.Undefined());
+  bool want_logprob = false;
+  if (!info[2].IsUndefined()) {
+    const Napi::Object options = args.object(info[2], "options");
+    head = read_head(args, args.property(options, "head", "options.head"));
+    const Napi::Value logprob = args.property(options, "logprob", "options.logprob");
+    if (!args.failed() && !logprob.IsUndefined()) want_logprob = args.boolean(logprob, "options.logprob");
+  }
   if (args.failed()) return rejection(env, args.failure());
-  return post(env, std::make_unique<StepJob>(env, *this, std::move(ids), std::move(sampling)));
+  return post(env,
+              std::make_unique<StepJob>(env, *this, std::move(ids), std::move(sampling), head, want_logprob));
+}
+
+Napi::Value Session::choose(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("choose")) return rejection(env, failure);
+  ArgReader args(env);
+  const Napi::Float32Array floats = args.floats(info[0], "hidden");
+  Sampling sampling = read_sampling(args, info[1]);
+  const spiked_head head = read_head(args, info[2]);
+  if (args.failed()) return rejection(env, args.failure());
+  const size_t n = floats.ElementLength(), d = shape_.embed_dim;
+  if (n % d != 0)
+    return rejection(env, invalid("hidden: expected a multiple of " + std::to_string(d) + " values, found " +
+                                  std::to_string(n)));
+  std::vector<float> hidden(floats.Data(), floats.Data() + n);
+  return post(env, std::make_unique<ChooseJob>(env, *this, std::move(hidden), std::move(sampling), head));
 }
 
 Napi::Value Session::reference(const Napi::CallbackInfo& info) {

@@ -31,6 +31,7 @@ class Session : public Napi::ObjectWrap<Session> {
   Napi::Value forward(const Napi::CallbackInfo& info);
   Napi::Value step(const Napi::CallbackInfo& info);
   Napi::Value reference(const Napi::CallbackInfo& info);
+  Napi::Value choose(const Napi::CallbackInfo& info);
   Napi::Value score(const Napi::CallbackInfo& info);
   Napi::Value seed(const Napi::CallbackInfo& info);
   Napi::Value reset(const Napi::CallbackInfo& info);

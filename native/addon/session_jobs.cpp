@@ -102,9 +102,10 @@ Napi::Value ForwardJob::value(Napi::Env env) {
 void StepJob::run() {
   spiked_error error{};
   const spiked_sampling sampling = sampling_.c();
-  if (spiked_session_forward(handle_, ids_.data(), ids_.size(), SPIKED_LOGITS_LAST, nullptr, nullptr,
+  if (spiked_session_forward(handle_, ids_.data(), ids_.size(), SPIKED_LOGITS_NONE, nullptr, nullptr,
                              &error) != SPIKED_OK ||
-      spiked_session_sample(handle_, &sampling, &id_, &logprob_, &t_ns_, &error) != SPIKED_OK) {
+      spiked_session_next(handle_, &sampling, &head_, &id_, want_logprob_ ? &logprob_ : nullptr, &t_ns_,
+                          &step_, &error) != SPIKED_OK) {
     failure_ = failure_of(error);
   }
 }
@@ -112,8 +113,36 @@ void StepJob::run() {
 Napi::Value StepJob::value(Napi::Env env) {
   Napi::Object out = Napi::Object::New(env);
   out["id"] = Napi::Number::New(env, id_);
-  out["logprob"] = Napi::Number::New(env, static_cast<double>(logprob_));
+  out["logprob"] = want_logprob_ ? Napi::Number::New(env, static_cast<double>(logprob_)) : env.Null();
   out["tNs"] = Napi::BigInt::New(env, t_ns_);
+  out["head"] = head_step_value(env, step_);
+  return out;
+}
+
+void ChooseJob::run() {
+  const size_t n = hidden_.size() / embed_dim_;
+  const spiked_sampling sampling = sampling_.c();
+  chosen_.resize(n);
+  steps_.resize(n);
+  spiked_error error{};
+  for (size_t i = 0; i < n && !failure_; ++i) {
+    if (spiked_session_choose(handle_, hidden_.data() + i * embed_dim_, &sampling, &head_, &chosen_[i],
+                              &steps_[i], &error) != SPIKED_OK)
+      failure_ = failure_of(error);
+  }
+}
+
+Napi::Value ChooseJob::value(Napi::Env env) {
+  Napi::Object out = Napi::Object::New(env);
+  Napi::Int32Array ids = Napi::Int32Array::New(env, chosen_.size());
+  Napi::Array steps = Napi::Array::New(env, steps_.size());
+  for (size_t i = 0; i < chosen_.size(); ++i) {
+    Napi::HandleScope scope(env);
+    ids[i] = chosen_[i];
+    steps[static_cast<uint32_t>(i)] = head_step_value(env, steps_[i]);
+  }
+  out["ids"] = ids;
+  out["steps"] = steps;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "head.h"
 #include "job.h"
 #include "sampling.h"
 #include "session.h"
@@ -63,8 +64,12 @@ class ForwardJob : public SessionJob {
 
 class StepJob : public SessionJob {
  public:
-  StepJob(Napi::Env env, Session& session, std::vector<int32_t> ids, Sampling sampling)
-      : SessionJob(env, session, std::move(ids)), sampling_(std::move(sampling)) {}
+  StepJob(Napi::Env env, Session& session, std::vector<int32_t> ids, Sampling sampling,
+          const spiked_head& head, bool want_logprob)
+      : SessionJob(env, session, std::move(ids)),
+        sampling_(std::move(sampling)),
+        head_(head),
+        want_logprob_(want_logprob) {}
   void run() override;
 
  protected:
@@ -72,9 +77,36 @@ class StepJob : public SessionJob {
 
  private:
   Sampling sampling_;
+  spiked_head head_;
+  bool want_logprob_;
   int32_t id_ = 0;
   float logprob_ = 0;
   uint64_t t_ns_ = 0;
+  spiked_head_step step_{};
+};
+
+/// What a head answers to hidden states of the caller's, one after the other.
+class ChooseJob : public SessionJob {
+ public:
+  ChooseJob(Napi::Env env, Session& session, std::vector<float> hidden, Sampling sampling,
+            const spiked_head& head)
+      : SessionJob(env, session, {}),
+        hidden_(std::move(hidden)),
+        sampling_(std::move(sampling)),
+        head_(head),
+        embed_dim_(session.shape().embed_dim) {}
+  void run() override;
+
+ protected:
+  Napi::Value value(Napi::Env env) override;
+
+ private:
+  std::vector<float> hidden_;
+  Sampling sampling_;
+  spiked_head head_;
+  size_t embed_dim_;
+  std::vector<spiked_head_step> steps_;
+  std::vector<int32_t> chosen_;
 };
 
 class ScoreJob : public SessionJob {

@@ -1,33 +1,15 @@
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 
+#include "capi/clock.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "capi/sampling.h"
 
 using namespace spiked;
 using namespace spiked::capi;
 
 namespace {
-
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
-}
-
-Result<sampler::Settings> settings_of(const spiked_sampling& in) {
-  if (in.top_k < 0)
-    return Status{Code::ERR_INVALID_ARGUMENT, format("top_k: expected 0 or more, found %d", in.top_k)};
-  sampler::Settings s;
-  s.temperature = in.temperature;
-  s.top_k = static_cast<uint32_t>(in.top_k);
-  s.top_p = in.top_p;
-  s.repetition_penalty = in.repetition_penalty;
-  s.adaptive_temperature = in.adaptive_temperature != 0;
-  s.banned = {in.banned, in.n_banned};
-  return s;
-}
 
 symboliclight::SpikeBytes<uint8_t> spikes_in(const spiked_spikes& in) {
   return {in.encoder, in.ffn, in.block};

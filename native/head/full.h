@@ -23,6 +23,9 @@ class Full {
   void run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n,
            float* out);
 
+  /// The prior branch's hidden vectors of the last run, f32 [n, prior_stride()]; null without a dynamic prior.
+  const float* prior() const { return w_.log_prior != nullptr ? nullptr : prior_.data(); }
+  size_t prior_stride() const { return prior_stride_; }
   /// Floats between two rows of logits: V padded to a panel.
   size_t logits_stride() const { return w_.output.packed.rows; }
   /// Least bytes that one run reads.

@@ -66,12 +66,59 @@ export interface Sampling {
   bannedIds: Int32Array;
 }
 
+export type HeadMode = 'full' | 'scan' | 'gate' | 'certified';
+
+/** How the next id is found (docs/numerics.md, "Heads"). What a mode does not name is ignored by it. */
+export interface HeadSettings {
+  mode: HeadMode;
+  /** scan: precision of the pass; `i8` when absent. */
+  activations?: 'f32' | 'i16' | 'i8' | undefined;
+  /** gate: what the first pass does with i8 activations; `projection` when absent. */
+  scope?: 'projection' | 'head' | undefined;
+  /** gate: rows computed again; 32 when absent. */
+  k?: number | undefined;
+  /** gate: verify when the top-two gap is below it; 0.5 when absent. */
+  threshold?: number | undefined;
+  /** certified: most rows computed exactly before every row is; three eighths of the vocabulary when absent. */
+  cap?: number | undefined;
+}
+
+/** What one step of a head did (capi/spiked.h, spiked_head_step). */
+export interface HeadStep {
+  /** What ran: `full` where the request needs every row. */
+  mode: HeadMode;
+  triggered: boolean;
+  proved: boolean;
+  fellBack: boolean;
+  gap: number;
+  rows: number;
+  survivors: number;
+  idBefore: number;
+  projectionNs: number;
+  priorNs: number;
+  selectionNs: number;
+  verificationNs: number;
+  bytes: number;
+}
+
+export interface StepOptions {
+  head?: HeadSettings | undefined;
+  /** Needs every row. */
+  logprob?: boolean | undefined;
+}
+
 export interface StepResult {
   id: number;
-  /** Natural log of the id's probability under the unscaled masked softmax. */
-  logprob: number;
+  /** Natural log of the id's probability under the unscaled masked softmax; null when it was not asked for. */
+  logprob: number | null;
   /** CLOCK_MONOTONIC, nanoseconds, when the id was known. */
   tNs: bigint;
+  head: HeadStep;
+}
+
+export interface Choices {
+  ids: Int32Array;
+  steps: HeadStep[];
 }
 
 export type LogitsMode = 'none' | 'last' | 'all';
@@ -166,7 +213,9 @@ export interface NativeSession {
   /** The float64 pass over ids as a sequence of its own; the session's state is neither read nor written. Slow. */
   reference(ids: Int32Array, options: ReferenceOptions): Promise<ReferenceResult>;
   /** Feeds ids, then draws the next one (not fed). */
-  step(ids: Int32Array, sampling: Sampling): Promise<StepResult>;
+  step(ids: Int32Array, sampling: Sampling, options?: StepOptions): Promise<StepResult>;
+  /** What a head answers to hidden states [n * embedDim] of the caller's; feeds nothing. */
+  choose(hidden: Float32Array, sampling: Sampling, head?: HeadSettings): Promise<Choices>;
   /** Distribution that step would draw from, given the last forward. */
   probabilities(sampling: Sampling): Probability[];
   /** From a fresh session. */
@@ -186,6 +235,8 @@ export interface NativeSession {
 
 export interface NativeModel {
   readonly info: ModelInfo;
+  /** Throws when the model cannot serve the head. */
+  checkHead(head: HeadSettings): void;
   openSession(): NativeSession;
   close(): void;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/math.h"
+#include "base/penalty.h"
 
 namespace spiked::sampler {
 namespace {
@@ -45,24 +46,31 @@ Status Settings::check() const {
   return {};
 }
 
-Status Sampler::mask(const float* logits, size_t valid, std::span<const int32_t> history, const Settings& s) {
-  for (size_t i = 0; i < valid; ++i)
-    if (!std::isfinite(logits[i]))
+Status Sampler::copy(const float* logits, size_t valid, std::span<const int32_t> rows) {
+  const size_t n = rows.empty() ? valid : rows.size();
+  if (!rows.empty()) std::fill(scores_.begin(), scores_.end(), kMasked);
+  for (size_t i = 0; i < n; ++i) {
+    const size_t id = rows.empty() ? i : static_cast<size_t>(rows[i]);
+    if (!std::isfinite(logits[id]))
       return {Code::ERR_MODEL_INVALID, format("the logit of id %zu is %g: the model's weights are not finite",
-                                              i, static_cast<double>(logits[i]))};
-  std::copy(logits, logits + valid, scores_.begin());
+                                              id, static_cast<double>(logits[id]))};
+    scores_[id] = logits[id];
+  }
+  return {};
+}
+
+void Sampler::mask(size_t valid, std::span<const int32_t> history, const Settings& s) {
   if (s.repetition_penalty != 1.0f) {
     std::fill(seen_.begin(), seen_.end(), uint8_t{0});
     for (int32_t id : history) {
       const auto i = static_cast<size_t>(id);
       if (i >= valid || seen_[i] != 0) continue;
       seen_[i] = 1;
-      scores_[i] = scores_[i] > 0.0f ? scores_[i] / s.repetition_penalty : scores_[i] * s.repetition_penalty;
+      scores_[i] = penalised(scores_[i], s.repetition_penalty);
     }
   }
   for (int32_t id : s.banned)
     if (id >= 0 && static_cast<size_t>(id) < valid) scores_[static_cast<size_t>(id)] = kMasked;
-  return {};
 }
 
 double Sampler::temperature(size_t valid, const Settings& s) const {
@@ -112,10 +120,11 @@ void Sampler::keep_top_p(float top_p) {
 }
 
 Result<std::span<const Candidate>> Sampler::distribution(const float* logits, size_t valid,
-                                                         std::span<const int32_t> history,
-                                                         const Settings& s) {
+                                                         std::span<const int32_t> history, const Settings& s,
+                                                         std::span<const int32_t> rows) {
   SPIKED_TRY(s.check());
-  SPIKED_TRY(mask(logits, valid, history, s));
+  SPIKED_TRY(copy(logits, valid, rows));
+  mask(valid, history, s);
   candidates_.clear();
   for (size_t i = 0; i < valid; ++i)
     if (scores_[i] != kMasked) candidates_.push_back({static_cast<int32_t>(i), scores_[i]});

@@ -49,15 +49,18 @@ class Sampler {
   /// logits   f32 [vocab_size], raw
   /// valid    ids at or beyond it are masked, 1 <= valid <= vocab_size
   /// history  every id fed so far
+  /// rows     the only ids whose logits are there, ascending; empty: all. The caller knows that the answer is among them.
   /// Errors: ERR_MODEL_INVALID when a logit is not finite; ERR_INVALID_ARGUMENT when nothing is left to choose from.
   Result<std::span<const Candidate>> distribution(const float* logits, size_t valid,
-                                                  std::span<const int32_t> history, const Settings& s);
+                                                  std::span<const int32_t> history, const Settings& s,
+                                                  std::span<const int32_t> rows = {});
 
   /// The first candidate whose cumulative probability exceeds a uniform draw.
   static int32_t draw(std::span<const Candidate> candidates, Generator& generator);
 
  private:
-  Status mask(const float* logits, size_t valid, std::span<const int32_t> history, const Settings& s);
+  Status copy(const float* logits, size_t valid, std::span<const int32_t> rows);
+  void mask(size_t valid, std::span<const int32_t> history, const Settings& s);
   double temperature(size_t valid, const Settings& s) const;
   void keep_top_k(uint32_t top_k);
   void keep_top_p(float top_p);

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "head/coarse.h"
 #include "models/symboliclight/weights.h"
 #include "session/engine.h"
 
@@ -15,6 +16,8 @@ struct Model {
   symboliclight::Weights weights;
   std::string name, data_sha256;
   uint64_t tokenizer_offset_bytes = 0, tokenizer_size_bytes = 0;
+  /// The certified head's tables, made when first needed (session/calibration). One thread computes at a time, so nothing guards it.
+  mutable std::shared_ptr<const head::Coarse> coarse;
 
   /// Maps and checks; reads none of the large tensors.
   /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR.

@@ -32,8 +32,8 @@ Session::Session(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
       state_(model_->config),
       scratch_(model_->config, model_->engine->pool->size()),
-      head_(model_->weights.head),
-      logits_(head::kMaxRows * head_.logits_stride()),
+      heads_(model_),
+      logits_(head::kMaxRows * heads_.full().logits_stride()),
       sampler_(style_of(model_->config.form), model_->config.vocab_size) {}
 
 void Session::reset() {
@@ -41,7 +41,7 @@ void Session::reset() {
   history_.clear();
   activity_ = {};
   bytes_touched_ = 0;
-  last_ = nullptr;
+  last_ = hidden_ = nullptr;
   torn_ = false;
   cancel_.store(false, std::memory_order_relaxed);
 }
@@ -64,10 +64,11 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
   symboliclight::Activity seen;
   if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
     torn_ = true;
-    last_ = nullptr;
+    last_ = hidden_ = nullptr;
     return {Code::ERR_CANCELLED, "cancelled"};
   }
   history_.insert(history_.end(), ids, ids + n);
+  hidden_ = scratch_.c.data() + (n - 1) * scratch_.d_stride;
   activity_.mixer_active += seen.mixer_active;
   activity_.ffn_active += seen.ffn_active;
   activity_.mixer_total += seen.mixer_total;
@@ -78,10 +79,10 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
 }
 
 void Session::run_head(size_t begin, size_t n) {
-  head_.run(*model_->engine->pool, *model_->engine->isa->kernels,
-            scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
-  last_ = logits_.data() + (n - 1) * head_.logits_stride();
-  bytes_touched_ += head_.logical_bytes();
+  heads_.full().run(*model_->engine->pool, *model_->engine->isa->kernels,
+                    scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
+  last_ = logits_.data() + (n - 1) * heads_.full().logits_stride();
+  bytes_touched_ += heads_.full().logical_bytes();
 }
 
 Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits,
@@ -106,7 +107,7 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
         const size_t rows = std::min(head::kMaxRows, batch - r);
         run_head(r, rows);
         for (size_t i = 0; i < rows; ++i)
-          std::memcpy(logits + (at + r + i) * v, logits_.data() + i * head_.logits_stride(),
+          std::memcpy(logits + (at + r + i) * v, logits_.data() + i * heads_.full().logits_stride(),
                       v * sizeof(float));
       }
     } else if (mode == LogitsMode::kLast && at + batch == n) {
@@ -135,6 +136,38 @@ Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t*
   return {};
 }
 
+Status Session::next(const Ask& ask, int32_t* id, float* logprob, head::Step* step) {
+  if (hidden_ == nullptr) return {Code::ERR_INVALID_ARGUMENT, "next: expected a forward first"};
+  SPIKED_TRY(draw(hidden_, ask, id, logprob, step));
+  bytes_touched_ += step->bytes;
+  return {};
+}
+
+Status Session::choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step) {
+  if (foreign_.size() == 0) foreign_ = AlignedArray<float>(scratch_.d_stride);
+  std::copy(hidden, hidden + model_->config.embed_dim, foreign_.data());
+  const Status status = draw(foreign_.data(), ask, id, nullptr, step);
+  last_ = nullptr;  // the logits are of no position of this session
+  return status;
+}
+
+Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step) {
+  Ask own = ask;
+  const size_t valid = model_->config.valid_vocab_size;
+  own.valid = ask.valid == 0 ? valid : std::min(ask.valid, valid);
+  SPIKED_TRY(own.sampling.check());
+  std::span<const int32_t> rows;
+  SPIKED_TRY(heads_.run(hidden, own, history_, logits_.data(), &rows, step));
+  last_ = step->mode == head::Mode::kFull ? logits_.data() : nullptr;
+  auto candidates = sampler_.distribution(logits_.data(), own.valid, history_, own.sampling, rows);
+  if (!candidates.ok()) return candidates.status();
+  *id = own.sampling.temperature == 0.0f ? candidates.value()[0].id
+                                         : sampler::Sampler::draw(candidates.value(), generator_);
+  if (step->id_before < 0) step->id_before = *id;
+  if (own.want_logprob) *logprob = static_cast<float>(sampler::log_probability(logits_.data(), valid, *id));
+  return {};
+}
+
 Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass) {
   if (state_.position != 0)
     return {Code::ERR_INVALID_ARGUMENT,
@@ -156,7 +189,7 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
       const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
       run_head(r, rows);
       for (size_t i = 0; i < rows; ++i) {
-        const float* logits = logits_.data() + i * head_.logits_stride();
+        const float* logits = logits_.data() + i * heads_.full().logits_stride();
         const size_t next = at + r + i + 1;
         logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
         if (masked_mass != nullptr)
@@ -189,7 +222,7 @@ SessionStats Session::stats() const {
   s.activity = activity_;
   s.bytes_touched = bytes_touched_;
   s.state_bytes =
-      state_.size_bytes() + scratch_.size_bytes() + head_.size_bytes() + logits_.size() * sizeof(float);
+      state_.size_bytes() + scratch_.size_bytes() + heads_.size_bytes() + logits_.size() * sizeof(float);
   return s;
 }
 

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "head/full.h"
 #include "models/symboliclight/forward.h"
 #include "models/symboliclight/reference.h"
 #include "sampler/sampler.h"
+#include "session/heads.h"
 #include "session/model.h"
 
 namespace spiked {
@@ -40,6 +40,12 @@ class Session {
   Status sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob);
   Result<std::span<const sampler::Candidate>> distribution(const sampler::Settings& settings, size_t valid);
 
+  /// Runs a head on the last position's hidden state and draws the next id. *logprob only when it is wanted.
+  /// Errors: ERR_INVALID_ARGUMENT before any forward, the head's (Heads::run) and the sampler's.
+  Status next(const Ask& ask, int32_t* id, float* logprob, head::Step* step);
+  /// The same for a hidden state of the caller's, f32 [D]; the session's history still counts for the penalty.
+  Status choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step);
+
   /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session. masked_mass[i], unless null: what the slots without a
   /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0.
   Status score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
@@ -54,19 +60,26 @@ class Session {
 
   SessionStats stats() const;
   const symboliclight::State& state() const { return state_; }
+  /// The last position's hidden state, f32 [D]; null before any forward.
+  const float* hidden() const { return hidden_; }
+  /// The prior branch's vector of the last full head that ran on one position, f32 [D/4].
+  const float* prior() { return heads_.full().prior(); }
 
  private:
   Status check_ids(const int32_t* ids, size_t n) const;
   Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
   /// Runs the head over rows [begin, begin + n) of the last pass; logits_ holds [n, stride] after.
   void run_head(size_t begin, size_t n);
+  Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
 
   std::shared_ptr<const Model> model_;
   symboliclight::State state_;
   symboliclight::Scratch scratch_;
-  head::Full head_;
-  AlignedArray<float> logits_;   // [head::kMaxRows, logits_stride]
-  const float* last_ = nullptr;  // the last position's logits, in logits_
+  Heads heads_;
+  AlignedArray<float> logits_;     // [head::kMaxRows, logits_stride]
+  const float* last_ = nullptr;    // the last position's logits, in logits_
+  const float* hidden_ = nullptr;  // the last position's hidden state, in scratch_
+  AlignedArray<float> foreign_;    // [D] a caller's hidden state, zero-padded
   sampler::Sampler sampler_;
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;

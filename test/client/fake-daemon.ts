@@ -67,7 +67,22 @@ export function summary(stream: unknown, extra: object = {}): object {
     },
     timings: { queued_ns: 1, prefill_ns: 1, decode_ns: 1, total_ns: 3 },
     activity: { mixer: 0.5, ffn: 0.5 },
-    head: { mode: 'full' },
+    head: {
+      mode: 'full',
+      steps: 0,
+      full_steps: 0,
+      triggered: 0,
+      proved: 0,
+      fell_back: 0,
+      rows: 0,
+      survivors: 0,
+      row_reduction_percent: null,
+      projection_ns: 0,
+      prior_ns: 0,
+      selection_ns: 0,
+      verification_ns: 0,
+      bytes: 0,
+    },
     ...extra,
   };
 }

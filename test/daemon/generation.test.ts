@@ -6,6 +6,7 @@ import { Generation } from '../../daemon/queue/generation.js';
 import { Scheduler } from '../../daemon/queue/scheduler.js';
 import {
   openTokenizer,
+  type HeadStep,
   type NativeModel,
   type NativeSession,
   type Tokenizer,
@@ -30,6 +31,22 @@ interface Setup {
   contextLimit?: number;
 }
 
+const headStep: HeadStep = {
+  mode: 'full',
+  triggered: false,
+  proved: true,
+  fellBack: false,
+  gap: 0,
+  rows: 512,
+  survivors: 0,
+  idBefore: 0,
+  projectionNs: 0,
+  priorNs: 0,
+  selectionNs: 0,
+  verificationNs: 1,
+  bytes: 1,
+};
+
 function setup({
   steps,
   prompt = Int32Array.of(1),
@@ -49,7 +66,7 @@ function setup({
       calls.push(`step ${String(ids.length)}`);
       const next = steps.shift();
       if (typeof next === 'number')
-        return Promise.resolve({ id: next, logprob: -1, tNs: process.hrtime.bigint() });
+        return Promise.resolve({ id: next, logprob: null, tNs: process.hrtime.bigint(), head: headStep });
       if (next instanceof Error) return Promise.reject(next);
       return new Promise((_, reject) => (interrupt = reject));
     },
@@ -80,7 +97,11 @@ function setup({
       model,
       readPrompt: () => (prompt instanceof Error ? Promise.reject(prompt) : Promise.resolve(prompt)),
       seed: 5n,
-      listener: { ready: () => listener.isReady, token: (event) => events.push(event) },
+      listener: {
+        ready: () => listener.isReady,
+        token: (event) => events.push(event),
+        head: () => undefined,
+      },
       scheduler,
     });
   return { generation: make(), make, model, scheduler, events, calls, listener };

@@ -37,6 +37,14 @@ test('defaults of text.generate', () => {
     bos: true,
     ignore_eos: false,
     logprobs: false,
+    head: {
+      mode: 'full',
+      activations: 'i8',
+      scope: 'projection',
+      k: 32,
+      threshold: 0.5,
+      trace: false,
+    },
   });
 });
 

@@ -55,11 +55,11 @@ test('a step feeds, then draws; greedy takes the largest valid logit', async () 
     let feed = Int32Array.of(1, 5);
     const twin = model.openSession();
     for (let i = 0; i < 12; i++) {
-      const step = await session.step(feed, greedy);
+      const step = await session.step(feed, greedy, { logprob: true });
       const row = (await twin.forward(feed, { logits: 'last' })).logits ?? new Float32Array();
       const valid = row.subarray(0, 50);
       assert.is(step.id, valid.indexOf(Math.max(...valid)));
-      assert.ok(step.logprob <= 0 && step.tNs > 0n);
+      assert.ok(step.logprob !== null && step.logprob <= 0 && step.tNs > 0n);
       feed = Int32Array.of(step.id);
     }
     assert.is(session.stats().position, 13);

@@ -1,0 +1,101 @@
+#include "capi/clock.h"
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/sampling.h"
+
+using namespace spiked;
+using namespace spiked::capi;
+
+namespace {
+
+Status out_of(const char* name, int32_t last, int32_t found) {
+  return {Code::ERR_INVALID_ARGUMENT, format("head.%s: expected 0 to %d, found %d", name, last, found)};
+}
+
+Result<head::Settings> head_of(const spiked_head* in) {
+  head::Settings s;
+  if (in == nullptr) return s;
+  if (in->mode < SPIKED_HEAD_FULL || in->mode > SPIKED_HEAD_CERTIFIED)
+    return out_of("mode", SPIKED_HEAD_CERTIFIED, in->mode);
+  if (in->activations < SPIKED_ACTIVATIONS_F32 || in->activations > SPIKED_ACTIVATIONS_I16)
+    return out_of("activations", SPIKED_ACTIVATIONS_I16, in->activations);
+  if (in->scope < SPIKED_SCOPE_PROJECTION || in->scope > SPIKED_SCOPE_HEAD)
+    return out_of("scope", SPIKED_SCOPE_HEAD, in->scope);
+  s.mode = static_cast<head::Mode>(in->mode);
+  s.activations = static_cast<ops::Activations>(in->activations);
+  s.scope = static_cast<head::Scope>(in->scope);
+  s.k = in->k;
+  s.threshold = in->threshold;
+  s.cap = in->cap;
+  return s;
+}
+
+Result<Ask> ask_of(const spiked_sampling& sampling, const spiked_head* head, bool want_logprob) {
+  auto settings = settings_of(sampling);
+  if (!settings.ok()) return settings.status();
+  auto found = head_of(head);
+  if (!found.ok()) return found.status();
+  return Ask{settings.value(), sampling.valid_vocab_size, want_logprob, found.value()};
+}
+
+void fill(const head::Step& from, spiked_head_step* to) {
+  if (to == nullptr) return;
+  *to = {static_cast<int32_t>(from.mode),
+         from.triggered ? 1 : 0,
+         from.proved ? 1 : 0,
+         from.fell_back ? 1 : 0,
+         from.gap,
+         from.rows,
+         from.survivors,
+         from.id_before,
+         from.projection_ns,
+         from.prior_ns,
+         from.selection_ns,
+         from.verification_ns,
+         from.bytes};
+}
+
+}  // namespace
+
+spiked_status spiked_model_check_head(const spiked_model* model, const spiked_head* head,
+                                      spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(model, "model"));
+    SPIKED_TRY(require(head, "head"));
+    auto found = head_of(head);
+    if (!found.ok()) return found.status();
+    return found.value().check(model->model->weights.head);
+  });
+}
+
+spiked_status spiked_session_next(spiked_session* session, const spiked_sampling* sampling,
+                                  const spiked_head* head, int32_t* id, float* logprob, uint64_t* t_ns,
+                                  spiked_head_step* step, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(sampling, "sampling"));
+    SPIKED_TRY(require(id, "id"));
+    auto ask = ask_of(*sampling, head, logprob != nullptr);
+    if (!ask.ok()) return ask.status();
+    head::Step found;
+    SPIKED_TRY(session->session.next(ask.value(), id, logprob, &found));
+    if (t_ns != nullptr) *t_ns = monotonic_ns();
+    fill(found, step);
+    return {};
+  });
+}
+
+spiked_status spiked_session_choose(spiked_session* session, const float* hidden,
+                                    const spiked_sampling* sampling, const spiked_head* head, int32_t* id,
+                                    spiked_head_step* step, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(hidden, "hidden"));
+    SPIKED_TRY(require(sampling, "sampling"));
+    SPIKED_TRY(require(id, "id"));
+    auto ask = ask_of(*sampling, head, false);
+    if (!ask.ok()) return ask.status();
+    head::Step found;
+    SPIKED_TRY(session->session.choose(hidden, ask.value(), id, &found));
+    fill(found, step);
+    return {};
+  });
+}

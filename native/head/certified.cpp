@@ -1,0 +1,212 @@
+#include "head/certified.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "head/clock.h"
+#include "head/rows.h"
+#include "ops/linear.h"
+
+namespace spiked::head {
+namespace {
+
+// The k largest of `values`, in any order.
+void keep_largest(std::vector<float>& values, size_t k) {
+  if (values.size() <= k) return;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(k) - 1, values.end(),
+                   std::greater<>());
+  values.resize(k);
+}
+
+}  // namespace
+
+/// What the workers share of one run.
+class Certified::Region {
+ public:
+  Region(Certified& self, const kernels::Kernels& kernels, size_t k, size_t cap, const Rules& rules,
+         float* logits, Step& step)
+      : me_(self),
+        k_(kernels),
+        w_(self.w_),
+        coarse_(self.coarse_),
+        n_best_(k),
+        cap_(cap),
+        rules_(rules),
+        logits_(logits),
+        step_(step),
+        n_rows_(rules.valid) {}
+
+  void work(Team& team) {
+    const bool first = team.index() == 0;
+    Clock clock(first);
+    prior_hidden(k_, w_, team, me_.x_.data(), me_.x_.data() + coarse_.c_cols);
+    team.barrier();
+    step_time(clock, step_.prior_ns);
+    if (first) prepare();
+    team.barrier();
+    if (!bound_.usable) return compute(team, clock, true);
+    const Range mine = share(n_rows_, layout::kColumnRows, team.index(), team.size());
+    scan(mine);
+    team.barrier();
+    step_time(clock, step_.projection_ns);
+    bound(mine, me_.best_low_[team.index()]);
+    team.barrier();
+    if (first) select();
+    team.barrier();
+    step_time(clock, step_.selection_ns);
+    compute(team, clock, step_.fell_back);
+  }
+
+ private:
+  void step_time(Clock& clock, uint64_t& ns) {
+    if (clock.on()) ns = clock.lap();
+  }
+
+  void prepare() {
+    const size_t cols = coarse_.c_cols + coarse_.g_cols;
+    ops::quantize(k_, me_.x_.data(), cols, 1, cols, rows());
+    bound_ =
+        bound_of(coarse_, w_, {me_.x_.data(), me_.q_.data(), q_scale_, me_.along_.data()}, me_.bound_scale_);
+    step_.fell_back = !bound_.usable;
+  }
+
+  ops::QuantizedRows rows() {
+    return {ops::Activations::kI16, nullptr, me_.q_.data(), &q_scale_, coarse_.c_cols + coarse_.g_cols};
+  }
+
+  // First-pass scores in low_, what lies along the directions in high_.
+  void scan(const Range& mine) {
+    if (mine.begin == mine.end) return;
+    const size_t end = std::min(round_up(mine.end, layout::kPanelRows), coarse_.table.packed.rows);
+    ops::linear(k_, coarse_.table, rows(), 1, mine.begin / layout::kPanelRows, end / layout::kPanelRows,
+                me_.low_.data(), 0);
+    k_.column_product_f32(
+        coarse_.along.data(), coarse_.rows_padded, me_.along_.data(), coarse_.n_directions(), mine.begin,
+        std::min(round_up(mine.end, layout::kColumnRows), coarse_.rows_padded), me_.high_.data());
+  }
+
+  // Scores become both ends of each row's final score; `best` gets this worker's n_best_ largest lower ends.
+  void bound(const Range& mine, std::vector<float>& best) {
+    float *low = me_.low_.data(), *high = me_.high_.data();
+    const float *rest_c = coarse_.rest_c.data(), *rest_g = coarse_.rest_g.data();
+    for (size_t r = mine.begin; r < mine.end; ++r) {
+      const float score = low[r] + high[r];
+      const float off = rest_c[r] * bound_.c_rest + rest_g[r] * bound_.g_rest + bound_.slack;
+      low[r] = score - off;
+      high[r] = score + off;
+    }
+    if (w_.log_prior != nullptr)
+      for (size_t r = mine.begin; r < mine.end; ++r) {
+        const float prior = w_.prior_weight * w_.log_prior[r];
+        low[r] += prior;
+        high[r] += prior;
+      }
+    if (rules_.kind != nullptr)
+      for (size_t r = mine.begin; r < mine.end; ++r) {
+        low[r] = rules_.apply(r, low[r]);
+        high[r] = rules_.apply(r, high[r]);
+      }
+    best.clear();
+    if (n_best_ == 1) {
+      float top = kNever;
+      for (size_t r = mine.begin; r < mine.end; ++r) top = low[r] > top ? low[r] : top;
+      best.push_back(top);
+      return;
+    }
+    best.assign(low + mine.begin, low + mine.end);
+    keep_largest(best, n_best_);
+  }
+
+  // The n_best_-th largest lower end: a row whose upper end is below it has n_best_ rows above it.
+  float cut() {
+    std::vector<float>& all = me_.best_low_[0];
+    for (size_t i = 1; i < me_.best_low_.size(); ++i) {
+      all.insert(all.end(), me_.best_low_[i].begin(), me_.best_low_[i].end());
+      keep_largest(all, n_best_);
+    }
+    if (all.size() < n_best_) return kNever;
+    return *std::min_element(all.begin(), all.end());
+  }
+
+  void select() {
+    const float least = cut(), *high = me_.high_.data();
+    size_t n_rows = 0;
+    for (size_t r = 0; r < n_rows_; ++r) {
+      if (high[r] < least || high[r] == kNever) continue;
+      me_.survivors_.push_back(static_cast<int32_t>(r));
+      const auto panel = static_cast<uint32_t>(r / layout::kPanelRows);
+      if (!me_.panels_.empty() && me_.panels_.back() == panel) continue;
+      me_.panels_.push_back(panel);
+      n_rows += layout::kPanelRows;
+    }
+    step_.survivors = static_cast<uint32_t>(me_.survivors_.size());
+    step_.fell_back = n_rows > cap_ || me_.survivors_.size() < n_best_;
+    if (step_.fell_back) me_.survivors_.clear();
+  }
+
+  // Exact logits: of the surviving panels, or of all.
+  void compute(Team& team, Clock& clock, bool all) {
+    const float *hidden = me_.x_.data(), *prior = hidden + coarse_.c_cols;
+    if (all) {
+      const Range mine = my_panels(w_.output, team);
+      score_panels(k_, w_, hidden, prior, mine.begin, mine.end, logits_, me_.branch_.data());
+    } else {
+      const Range mine = share(me_.panels_.size(), 1, team.index(), team.size());
+      for (size_t i = mine.begin; i < mine.end; ++i)
+        score_panels(k_, w_, hidden, prior, me_.panels_[i], me_.panels_[i] + 1, logits_, me_.branch_.data());
+    }
+    team.barrier();
+    step_time(clock, step_.verification_ns);
+  }
+
+  Certified& me_;
+  const kernels::Kernels& k_;
+  const HeadWeights& w_;
+  const Coarse& coarse_;
+  size_t n_best_, cap_;
+  const Rules& rules_;
+  float* logits_;
+  Step& step_;
+  size_t n_rows_;
+  float q_scale_ = 1.0f;
+  Bound bound_;
+};
+
+Certified::Certified(const HeadWeights& weights, const Coarse& coarse, unsigned n_workers)
+    : w_(weights),
+      coarse_(coarse),
+      x_(coarse.c_cols + round_up(coarse.g_cols, layout::kActivationPad) + layout::kActivationPad),
+      q_(x_.size()),
+      along_(coarse.n_directions()),
+      low_(coarse.rows_padded),
+      high_(coarse.rows_padded),
+      branch_(weights.output.packed.rows),
+      best_low_(n_workers) {}
+
+const std::vector<int32_t>& Certified::run(Pool& pool, const kernels::Kernels& kernels, const float* hidden,
+                                           size_t k, size_t cap, const Rules& rules, float* logits,
+                                           Step& step) {
+  panels_.clear();
+  survivors_.clear();
+  // The region must not allocate.
+  panels_.reserve(coarse_.table.packed.rows / layout::kPanelRows);
+  survivors_.reserve(rules.valid);
+  for (std::vector<float>& best : best_low_) best.reserve(k == 1 ? 2 : rules.valid + k);
+  std::copy(hidden, hidden + w_.output.cols, x_.data());
+  step.mode = Mode::kCertified;
+  Region region(*this, kernels, k, cap, rules, logits, step);
+  pool.run([&](Team& team) { region.work(team); });
+  step.proved = true;  // by the bound, or because every row was computed
+  const size_t exact = step.fell_back ? w_.output.rows : panels_.size() * layout::kPanelRows;
+  step.rows = static_cast<uint32_t>(exact);
+  step.bytes = coarse_.scan_bytes(rules.valid) + exact * row_bytes(w_) +
+               (w_.log_prior != nullptr ? 0 : w_.prior_in.logical_bytes());
+  return survivors_;
+}
+
+size_t Certified::size_bytes() const {
+  return (x_.size() + along_.size() + low_.size() + high_.size() + branch_.size()) * sizeof(float) +
+         q_.size() * sizeof(int16_t);
+}
+
+}  // namespace spiked::head

@@ -1,0 +1,30 @@
+#pragma once
+#include "ops/linear.h"
+#include "tensor/matrix.h"
+#include "threads/partition.h"
+#include "threads/pool.h"
+
+namespace spiked::head {
+
+/// The parts of the full head for one hidden state. Every mode that gives a row its exact logit goes through here, so its bits are full's.
+///
+/// hidden  f32 [D], zero-padded
+/// prior   f32 [D/4], zero-padded: GELU(W_1 c); unused without a dynamic prior
+
+/// prior[r] for this worker's share of W_1's rows.
+void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, const Team& team, const float* hidden,
+                  float* prior);
+
+/// logits[4 * panel ...] for panels [begin, end), `branch` being room for as many values at the same places.
+void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* hidden, const float* prior,
+                  size_t begin, size_t end, float* logits, float* branch);
+
+/// This worker's share of a matrix's panels.
+inline Range my_panels(const Matrix& w, const Team& team) {
+  return share(w.packed.rows / layout::kPanelRows, 1, team.index(), team.size());
+}
+
+/// Least bytes of weights that one row's exact logit reads.
+size_t row_bytes(const HeadWeights& w);
+
+}  // namespace spiked::head

@@ -1,0 +1,69 @@
+#include "session/calibration.h"
+
+#include <algorithm>
+
+#include "head/directions.h"
+#include "session/session.h"
+
+namespace spiked {
+namespace {
+
+// More positions sharpen the directions little and cost a token's time each.
+constexpr size_t kPositions = 96;
+constexpr uint64_t kSeed = 1;
+constexpr int32_t kBos = 1;
+// A direction costs every row four bytes in each pass. The prior branch's vectors, past a GELU, lie along few directions and gain most.
+constexpr size_t kMaxDirections = 8;
+
+size_t n_directions(size_t columns, size_t columns_a_direction) {
+  return std::min(columns / columns_a_direction, kMaxDirections);
+}
+
+/// Hidden states and the prior branch's vectors, f64, row after row.
+struct Sample {
+  std::vector<double> c, g;
+  size_t n = 0;
+};
+
+void append(std::vector<double>& to, const float* from, size_t n) {
+  for (size_t i = 0; i < n; ++i) to.push_back(static_cast<double>(from[i]));
+}
+
+// Ends early when the weights give nothing that can be sampled: directions only tighten the bound.
+Sample write(const std::shared_ptr<const Model>& model) {
+  Session session(model);
+  session.seed(kSeed);
+  sampler::Settings settings;
+  settings.temperature = 1.0f;
+  settings.top_k = 0;
+  settings.top_p = 1.0f;
+  const symboliclight::Config& config = model->config;
+  Sample sample;
+  int32_t id = std::min(kBos, static_cast<int32_t>(config.valid_vocab_size) - 1);
+  while (sample.n < kPositions) {
+    if (!session.forward(&id, 1, LogitsMode::kLast, nullptr, nullptr).ok()) break;
+    append(sample.c, session.hidden(), config.embed_dim);
+    if (config.dynamic_prior) append(sample.g, session.prior(), config.prior_dim());
+    ++sample.n;
+    if (!session.sample(settings, 0, &id, nullptr).ok()) break;
+  }
+  return sample;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const head::Coarse>> coarse_head(const std::shared_ptr<const Model>& model) {
+  if (model->coarse) return model->coarse;
+  const symboliclight::Config& config = model->config;
+  const Sample sample = write(model);
+  const size_t columns = config.embed_dim + config.prior_dim();
+  head::Directions directions;
+  directions.c = head::main_directions(sample.c, sample.n, config.embed_dim, n_directions(columns, 256));
+  if (config.dynamic_prior)
+    directions.g = head::main_directions(sample.g, sample.n, config.prior_dim(), n_directions(columns, 128));
+  model->coarse = std::make_shared<const head::Coarse>(
+      head::Coarse::build(*model->engine->pool, model->weights.head, std::move(directions)));
+  return model->coarse;
+}
+
+}  // namespace spiked

@@ -1,0 +1,93 @@
+#include "session/heads.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "head/clock.h"
+#include "session/calibration.h"
+
+namespace spiked {
+namespace {
+
+// Entropy, a log-probability and sampling without a top-k depend on every row.
+bool needs_every_row(const Ask& ask) { return ask.want_logprob || ask.sampling.adaptive_temperature; }
+
+size_t n_best(const sampler::Settings& s) { return s.temperature == 0.0f ? 1 : s.top_k; }
+
+}  // namespace
+
+Heads::Heads(std::shared_ptr<const Model> model) : model_(std::move(model)), full_(model_->weights.head) {}
+
+head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
+  head::Rules rules{ask.valid, nullptr, ask.sampling.repetition_penalty};
+  if (ask.sampling.banned.empty() && rules.penalty == 1.0f) return rules;
+  kinds_.assign(ask.valid, head::Rules::kPlain);
+  const auto mark = [&](std::span<const int32_t> ids, uint8_t kind) {
+    for (int32_t id : ids)
+      if (id >= 0 && static_cast<size_t>(id) < ask.valid) kinds_[static_cast<size_t>(id)] = kind;
+  };
+  if (rules.penalty != 1.0f) mark(history, head::Rules::kPenalised);
+  mark(ask.sampling.banned, head::Rules::kBanned);
+  rules.kind = kinds_.data();
+  return rules;
+}
+
+Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
+                  std::span<const int32_t>* rows, head::Step* step) {
+  const HeadWeights& w = model_->weights.head;
+  SPIKED_TRY(ask.head.check(w));
+  *step = {};
+  *rows = {};
+  head::Mode mode = needs_every_row(ask) ? head::Mode::kFull : ask.head.mode;
+  if (mode == head::Mode::kCertified && n_best(ask.sampling) == 0) mode = head::Mode::kFull;
+  Pool& pool = *model_->engine->pool;
+  const kernels::Kernels& k = *model_->engine->isa->kernels;
+  if (mode == head::Mode::kFull) {
+    head::Clock clock(true);
+    full_.run(pool, k, hidden, 0, 1, logits);
+    step->verification_ns = clock.lap();
+    step->proved = true;
+    step->rows = static_cast<uint32_t>(w.output.rows);
+    step->bytes = full_.logical_bytes();
+    return {};
+  }
+  for (size_t i = 0; i < w.output.cols; ++i)
+    if (!std::isfinite(hidden[i]))
+      return {Code::ERR_MODEL_INVALID,
+              format("the hidden state is %g in dimension %zu: the model's weights are not finite",
+                     static_cast<double>(hidden[i]), i)};
+  const head::Rules found = rules(ask, history);
+  if (mode == head::Mode::kCertified) return certified(hidden, ask, found, logits, rows, step);
+  if (mode == head::Mode::kGate) {
+    if (!gate_) gate_ = std::make_unique<head::Gate>(w);
+    gate_->run(pool, k, hidden, ask.head, found, logits, *step);
+    return {};
+  }
+  if (!scan_) scan_ = std::make_unique<head::Scan>(w);
+  scan_->run(pool, k, hidden, ask.head.activations, head::Scope::kHead, logits, *step);
+  return {};
+}
+
+Status Heads::certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
+                        std::span<const int32_t>* rows, head::Step* step) {
+  const HeadWeights& w = model_->weights.head;
+  if (!certified_) {
+    auto coarse = coarse_head(model_);
+    if (!coarse.ok()) return coarse.status();
+    coarse_ = coarse.take();
+    certified_ = std::make_unique<head::Certified>(w, *coarse_, model_->engine->pool->size());
+  }
+  const size_t cap = ask.head.cap == 0 ? w.output.rows * 3 / 8 : ask.head.cap;
+  const std::vector<int32_t>& survivors =
+      certified_->run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, n_best(ask.sampling), cap,
+                      rules, logits, *step);
+  if (!step->fell_back) *rows = survivors;
+  return {};
+}
+
+size_t Heads::size_bytes() const {
+  return full_.size_bytes() + (scan_ ? scan_->size_bytes() : 0) + (gate_ ? gate_->size_bytes() : 0) +
+         (certified_ ? certified_->size_bytes() : 0) + kinds_.size();
+}
+
+}  // namespace spiked

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+
+#include "head/certified.h"
+#include "head/full.h"
+#include "head/gate.h"
+#include "sampler/sampler.h"
+#include "session/model.h"
+
+namespace spiked {
+
+/// What a step asks of the head.
+struct Ask {
+  sampler::Settings sampling;
+  size_t valid;       ///< ids at or beyond it are masked
+  bool want_logprob;  ///< needs every row
+  head::Settings head;
+};
+
+/// A session's heads, made when first asked for: one hidden state to the logits that the sampler may choose from.
+class Heads {
+ public:
+  explicit Heads(std::shared_ptr<const Model> model);
+
+  /// logits  f32 [full().logits_stride()]
+  /// rows    out: the ids whose logits were computed exactly and that hold the answer; empty: all
+  /// Errors: ERR_INVALID_ARGUMENT, ERR_MODEL_UNSUPPORTED (head::Settings::check); ERR_MODEL_INVALID for a hidden state that is not finite;
+  /// ERR_CANCELLED, ERR_NO_MEMORY while the certified head's tables are made.
+  Status run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
+             std::span<const int32_t>* rows, head::Step* step);
+
+  head::Full& full() { return full_; }
+  size_t size_bytes() const;
+
+ private:
+  head::Rules rules(const Ask& ask, std::span<const int32_t> history);
+  Status certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
+                   std::span<const int32_t>* rows, head::Step* step);
+
+  std::shared_ptr<const Model> model_;
+  head::Full full_;
+  std::unique_ptr<head::Scan> scan_;
+  std::unique_ptr<head::Gate> gate_;
+  std::shared_ptr<const head::Coarse> coarse_;
+  std::unique_ptr<head::Certified> certified_;
+  std::vector<uint8_t> kinds_;  // [V] of head::Rules
+};
+
+}  // namespace spiked
