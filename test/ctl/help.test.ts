@@ -85,6 +85,10 @@ test('a wrong command line is refused with what was expected', async () => {
   await refused(['export', 'c', '-o', 'm', '--weights', 'f32', '--layout', 'tree'], /mixed, row, column/);
   await refused(['check', 'm'], /--golden or --sampling/);
   await refused(['check', 'm', '--golden', 'd', '--case', 'c'], /--sampling/);
+  await refused(['eval'], /expected a command/);
+  await refused(['eval', 'perplexity', 'm'], /--text or --ids/);
+  await refused(['bench', 'paper', 'm'], /--output/);
+  await refused(['bench', 'paper', 'm', '-o', 'd', '--only', 'speed'], /precision/);
   await refused(['synth', '--config', '7b', '-o', 'm'], /tiny/);
 });
 

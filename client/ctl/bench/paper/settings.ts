@@ -1,0 +1,50 @@
+export const tableNames = ['precision', 'threads', 'prefill', 'layout', 'numerics', 'perplexity'] as const;
+export type TableName = (typeof tableNames)[number];
+
+export const formats = ['f32', 'int8', 'int4mix'] as const;
+export type Format = (typeof formats)[number];
+export type Precision = 'f32' | 'i16' | 'i8';
+export type LayoutPlan = 'mixed' | 'row' | 'column';
+
+/** A model file that the tables need, made from the model given. */
+export interface Variant {
+  /** `int8`, `f32-row`; `golden-int8` for one made from a reference case. */
+  id: string;
+  weights: Format;
+  layoutPlan: LayoutPlan;
+  /** Folder of the reference case whose checkpoint it is made from; the model given when undefined. */
+  golden?: string | undefined;
+}
+
+/** What one process does, after it has loaded the model. */
+export type Work =
+  | { kind: 'decode'; ids: number[]; tokens: number }
+  | { kind: 'prefill'; ids: number[] }
+  | { kind: 'numerics'; ids: number[]; prompt: number[]; tokens: number }
+  | { kind: 'perplexity'; ids: number[]; seq: number; stride: number }
+  | { kind: 'golden'; folder: string };
+
+export interface Setting {
+  id: string;
+  variant: Variant;
+  threads: number;
+  activations: Precision;
+  work: Work;
+  /** Measured several times, each in a process of its own; what is the same bits every time is computed once. */
+  timed: boolean;
+}
+
+/** What a measuring process is told, as one line on its standard input. */
+export interface Job {
+  model: string;
+  threads: number;
+  activations: Precision;
+  work: Work;
+  /** Bytes of the plain read behind the measurement; 0 for none. */
+  bandwidthBytes: number;
+}
+
+/** Precisions that the blocks' dense products of a format have. */
+export function precisionsOf(format: Format): readonly Precision[] {
+  return format === 'f32' ? ['f32'] : ['f32', 'i16', 'i8'];
+}
