@@ -261,6 +261,17 @@ test('the bits of the reference do not depend on the threads, nor does it touch 
   });
 });
 
+test('a cancelled session computes no reference until it is reset', async () => {
+  await withModel(modelFile({}), {}, async (model) => {
+    const session = model.openSession();
+    session.cancel();
+    const error = await session.reference(input, {}).catch((e: unknown) => e);
+    assert.is((error as { code?: string }).code, 'ERR_CANCELLED');
+    session.reset();
+    assert.is((await session.reference(input, {})).logits.length, input.length * model.info.vocabSize);
+  });
+});
+
 test('an engine of other weights is beyond the bound', async () => {
   const [right, wrong] = [modelFile({ seed: 3 }), modelFile({ seed: 4 })];
   await withModel(right, {}, (model) =>
