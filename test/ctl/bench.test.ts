@@ -1,7 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, root, run, suite } from '../tools/suite.js';
-import { synthModel } from './helpers/models.js';
-import { json, output } from './helpers/spikectl.js';
+import { scratch, synthModel } from './helpers/models.js';
+import { json, output, spikectl } from './helpers/spikectl.js';
 
 const test = suite('spikectl bench and the demo');
 
@@ -26,6 +27,27 @@ test('bench decode: the share is made of the other figures', async () => {
     await output(['bench', 'decode', model, '--tokens', '4', '--rounds', '1']),
     /% of the bandwidth/,
   );
+});
+
+test('bench head: certified differs nowhere; hidden states of a file; a scan is unverified', async () => {
+  const args = ['bench', 'head', '--states', '64', '--threads', '1'];
+  const found = await json([...args, '--mode', 'certified']);
+  assert.equal([found['steps'], found['differences'], found['weights']], [64, 0, 'int8']);
+  assert.is(Number(found['proved']) + Number(found['fell_back']), 64);
+  assert.ok(Number(found['bytes_share']) > 0.5 && Number(found['bytes_share']) < 2);
+  assert.match(await output([...args, '--mode', 'scan']), /near ties, masked/);
+  const states = Float32Array.from({ length: 5 * 192 }, (_, i) => Math.sin(i * i));
+  const file = scratch('hidden.safetensors');
+  const header = JSON.stringify({ h: { dtype: 'F32', shape: [5, 192], data_offsets: [0, states.byteLength] } });
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  writeFileSync(file, Buffer.concat([length, Buffer.from(header), Buffer.from(states.buffer)]));
+  const given = await json(['bench', 'head', '--hidden', file, '--mode', 'gate', '--k', '2048', '--threshold', '100']);
+  assert.equal([given['steps'], given['differences']], [5, 0]);
+  const other = await synthModel('other-width');
+  const refused = await spikectl(['bench', 'head', other, '--hidden', file]);
+  assert.is(refused.code, 1);
+  assert.match(refused.stderr, /ERR_CHECKPOINT_TENSOR: .*expected one f32 tensor of shape \[n, \d+\], found h \[5, 192\]/);
 });
 
 test('the demo streams the bundled model, reports and stops its daemon', async () => {
