@@ -38,16 +38,32 @@ test('bench head: certified differs nowhere; hidden states of a file; a scan is 
   assert.match(await output([...args, '--mode', 'scan']), /near ties, masked/);
   const states = Float32Array.from({ length: 5 * 192 }, (_, i) => Math.sin(i * i));
   const file = scratch('hidden.safetensors');
-  const header = JSON.stringify({ h: { dtype: 'F32', shape: [5, 192], data_offsets: [0, states.byteLength] } });
+  const header = JSON.stringify({
+    h: { dtype: 'F32', shape: [5, 192], data_offsets: [0, states.byteLength] },
+  });
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   writeFileSync(file, Buffer.concat([length, Buffer.from(header), Buffer.from(states.buffer)]));
-  const given = await json(['bench', 'head', '--hidden', file, '--mode', 'gate', '--k', '2048', '--threshold', '100']);
+  const given = await json([
+    'bench',
+    'head',
+    '--hidden',
+    file,
+    '--mode',
+    'gate',
+    '--k',
+    '2048',
+    '--threshold',
+    '100',
+  ]);
   assert.equal([given['steps'], given['differences']], [5, 0]);
   const other = await synthModel('other-width');
   const refused = await spikectl(['bench', 'head', other, '--hidden', file]);
   assert.is(refused.code, 1);
-  assert.match(refused.stderr, /ERR_CHECKPOINT_TENSOR: .*expected one f32 tensor of shape \[n, \d+\], found h \[5, 192\]/);
+  assert.match(
+    refused.stderr,
+    /ERR_CHECKPOINT_TENSOR: .*expected one f32 tensor of shape \[n, \d+\], found h \[5, 192\]/,
+  );
 });
 
 test('the demo streams the bundled model, reports and stops its daemon', async () => {

@@ -59,7 +59,14 @@ test('a trace has one record a token, and the totals are their sums', async () =
     result.tokens,
   );
   const sum = (pick: (event: HeadEvent) => number) => heads.reduce((total, event) => total + pick(event), 0);
-  for (const key of ['rows', 'projection_ns', 'prior_ns', 'selection_ns', 'verification_ns', 'bytes'] as const)
+  for (const key of [
+    'rows',
+    'projection_ns',
+    'prior_ns',
+    'selection_ns',
+    'verification_ns',
+    'bytes',
+  ] as const)
     assert.is(
       result.head[key],
       sum((event) => event[key]),
