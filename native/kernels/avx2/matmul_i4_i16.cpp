@@ -13,6 +13,8 @@ using layout::kPanelRows;
 
 /// Two neighbouring rows of a group fill a register.
 constexpr size_t kPairs = kPanelRows / 2;
+/// Into L2. Measured with one token: up to a quarter more of the bus than without.
+constexpr size_t kPrefetchBytes = 4096;
 
 /// The scales of a block's groups as f32, [8 groups][4 rows].
 void convert_scales(const uint8_t* block, float* scales) {
@@ -57,6 +59,7 @@ void multiply_pair(__m256i v, const Activations (&x)[n_tokens], __m256i (&sum)[n
 template <size_t n_tokens>
 void add_group(const uint8_t* w, const float* scales, const int16_t* q, size_t q_stride,
                __m256 (&p)[n_tokens][kPairs]) {
+  if constexpr (n_tokens == 1) __builtin_prefetch(w + kPrefetchBytes, 0, 2);
   const __m256i first = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1),
                 second = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
   const __m256 rows = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(scales));
