@@ -101,6 +101,19 @@ const tables: Tables = {
   threads: [1, 2, 4].map((threads) => ({ threads, same_ids: true, ...rate(threads) })),
   prefill: [1, 2].flatMap((threads) => [16, 64, 512].map((tokens) => ({ threads, tokens, ...rate(tokens) }))),
   layout: (['column', 'row', 'mixed'] as const).map((layout) => ({ layout, ...rate(3) })),
+  head: [16, 32].map((k) => ({
+    scope: 'projection',
+    k,
+    threshold: 0.5,
+    steps: 80,
+    triggered: 54,
+    rows: 54 * k,
+    reduction_percent: 99.9,
+    share: { projection: 0.6, prior: 0.3, selection: 0.09, verification: 0.01 },
+    tokens_per_s: spread(3),
+    baseline_tokens_per_s: spread(2),
+    ids_equal: true,
+  })),
 };
 
 test('charts are well-formed, with a mark for every value, titles, axis names and ticks', () => {
@@ -111,6 +124,7 @@ test('charts are well-formed, with a mark for every value, titles, axis names an
     'threads.svg': ['mark', 4, 3, ['threads', 'decode, tokens/s', '4', 'median and range']],
     'prefill.svg': ['mark', 8, 6, ['tokens of the prompt', '512', '1 thread', '2 threads']],
     'layout.svg': ['bar', 3, 3, ['all column-major', 'mixed']],
+    'head.svg': ['part', 8, 0, ['projection, K = 16', 'verification', '60 %', 'share of head time']],
   };
   assert.equal([...charts.keys()].sort(), Object.keys(marks).sort());
   for (const [name, svg] of charts) {
@@ -143,6 +157,10 @@ test('the report puts our values beside the paper’s', () => {
   assert.match(text, /\| 4 \| 4\.00 .*\| 4\.00 \|.*\| yes \| 47\.90 \| 2\.12 \|/);
   assert.match(text, /\| 512 \| 1 \|.*\| 29\.86 \|/);
   assert.match(text, /\| all row-major \|.*\| 10\.4 \|/);
+  assert.match(
+    text,
+    /\| projection \| 0\.5 \| 16 \| 80 \| 54 \| 864 \| 99\.900 % \| 60\.0 %.*\| yes \| 99\.972 % \|/,
+  );
   assert.is(markdownTable(['a', 'b'], [['x|y', '1']]), '| a | b |\n| --- | ---: |\n| x\\|y | 1 |');
 });
 

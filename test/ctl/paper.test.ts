@@ -111,6 +111,31 @@ test('numerics: f32 activations are their own reference, i16 lies closer than i8
   );
 });
 
+test('head: five gates, their trace adds up', async () => {
+  const folder = scratch('paper-head');
+  const args = quick(await synthModel('paper-head'), folder, 'head');
+  const rows = ((await json(args)) as unknown as Paper).tables['head'] ?? [];
+  assert.equal(
+    rows.map(({ scope, k, threshold }) => [scope, k, threshold]),
+    [
+      ['projection', 16, 0.5],
+      ['projection', 32, 0.5],
+      ['projection', 64, 0.5],
+      ['head', 32, 4],
+      ['head', 64, 4],
+    ],
+  );
+  for (const row of rows) {
+    assert.is(row['steps'], 24);
+    assert.is(row['rows'], Number(row['triggered']) * Number(row['k']));
+    assert.ok(Math.abs(Number(row['reduction_percent']) - 100 * (1 - Number(row['k']) / 2048)) < 1e-9);
+    const share = Object.values(row['share'] as Record<string, number>);
+    assert.ok(Math.abs(share.reduce((sum, part) => sum + part, 0) - 1) < 1e-9);
+  }
+  assert.ok(rows.some((row) => Number(row['triggered']) > 0));
+  assert.equal(xmlFaults(readFileSync(join(folder, 'head.svg'), 'utf8')), []);
+});
+
 test('Ctrl-C: status 130, no process and no file left', async () => {
   const folder = scratch('paper-stopped');
   const model = await synthModel('stopped');

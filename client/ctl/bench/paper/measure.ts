@@ -9,6 +9,7 @@ import { printJson } from '../../output.js';
 import type { WorkResult } from './results.js';
 import type { Job } from './settings.js';
 import { decode, prefill } from './work/decode.js';
+import { head } from './work/head.js';
 import { golden, numerics } from './work/numerics.js';
 import { perplexity } from './work/perplexity.js';
 
@@ -60,6 +61,7 @@ function runWork(model: NativeModel, job: Job): Promise<WorkResult> {
   return useSession<WorkResult>(model, (session) => {
     if (work.kind === 'decode') return decode(session, work.ids, work.tokens);
     if (work.kind === 'prefill') return prefill(session, work.ids);
+    if (work.kind === 'head') return head(session, model.info.vocabSize, work);
     return perplexity(session, work);
   });
 }

@@ -1,6 +1,6 @@
 import type { Prompts } from './prompt.js';
 import { formats, precisionsOf } from './settings.js';
-import type { Format, LayoutPlan, Precision, Setting, TableName, Variant, Work } from './settings.js';
+import type { Format, Gate, LayoutPlan, Precision, Setting, TableName, Variant, Work } from './settings.js';
 
 export interface Scale {
   /** Processes a timed setting. */
@@ -47,6 +47,11 @@ export interface Plan {
   tables: Partial<Record<TableName, string[]>>;
 }
 
+export const headCandidates: readonly Gate[] = [
+  ...[16, 32, 64].map((k) => ({ mode: 'gate', scope: 'projection', threshold: 0.5, k }) as const),
+  ...[32, 64].map((k) => ({ mode: 'gate', scope: 'head', threshold: 4, k }) as const),
+];
+
 export function planOf(input: PlanInput): Plan {
   const settings = new Map<string, Setting>();
   const tables: Plan['tables'] = {};
@@ -84,6 +89,7 @@ const tableSettings: Record<TableName, (input: PlanInput) => Setting[]> = {
           ]),
     ]),
   perplexity: (input) => formats.map((format) => once(input, 'perplexity', variant(format), 'f32')),
+  head: (input) => headCandidates.map((head) => headSetting(input, head)),
 };
 
 export function pairs(): [Format, Precision][] {
@@ -122,6 +128,17 @@ function prefill({ prompts }: PlanInput, length: number, threads: number): Setti
     threads,
     activations: 'f32',
     work: { kind: 'prefill', ids },
+    timed: true,
+  };
+}
+
+function headSetting({ prompts, scale }: PlanInput, head: Gate): Setting {
+  return {
+    id: `head ${head.scope} ${head.k}`,
+    variant: variant('int8'),
+    threads: 1,
+    activations: 'f32',
+    work: { kind: 'head', ids: prompts.prompt, tokens: scale.tokens, head },
     timed: true,
   };
 }

@@ -23,6 +23,7 @@ export function sections(tables: Tables): string[] {
   if (tables.layout) add('Layout of FP32 weights', 'layout.svg', layout(tables.layout));
   if (tables.numerics) add('Numerics', undefined, ...numerics(tables.numerics));
   if (tables.perplexity) add('Perplexity', undefined, perplexity(tables.perplexity));
+  if (tables.head) add('Head trace', 'head.svg', head(tables.head));
   return found;
 }
 
@@ -168,4 +169,29 @@ function perplexity(rows: NonNullable<Tables['perplexity']>): string {
   );
   const { seq, stride } = rows[0] ?? { seq: 0, stride: 0 };
   return `Windows of ${seq}, stride ${stride}, f32 activations, no BOS. Paper: INT8 ${paper.perplexity.int8} on ${paper.perplexity.text}; comparable only on that text with that model.\n\n${table}`;
+}
+
+function head(rows: NonNullable<Tables['head']>): string {
+  const table = markdownTable(
+    ['scope', 'threshold', 'K', 'steps', 'triggered', 'rows', 'reduction', 'projection', 'prior', 'selection', 'verification', 'tok/s', 'full head tok/s', 'ids equal', 'paper: reduction'],
+    rows.map((row) => [
+      row.scope,
+      String(row.threshold),
+      String(row.k),
+      String(row.steps),
+      String(row.triggered),
+      String(row.rows),
+      `${number(row.reduction_percent, 3)} %`,
+      percent(row.share.projection),
+      percent(row.share.prior),
+      percent(row.share.selection),
+      percent(row.share.verification),
+      withRange(row.tokens_per_s),
+      withRange(row.baseline_tokens_per_s),
+      row.ids_equal ? 'yes' : 'NO',
+      row.scope === 'projection' ? `${number(paper.head.reduction[row.k], 3)} %` : '–',
+    ]),
+  ); // prettier-ignore
+  const { steps, triggered, verificationPercent, projectionPercent } = paper.head;
+  return `INT8, 1 thread, gate mode. Shares are of the head's time. reduction = 100 (1 − K/V), of the rows of one verification. Paper (${paper.headMachine}), scope projection: verification in ${triggered} of ${steps} steps, ${verificationPercent} % of the head's time, the first projection ${projectionPercent} %; all ids equal.\n\n${table}`;
 }

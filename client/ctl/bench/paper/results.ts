@@ -45,7 +45,24 @@ export interface GoldenResult {
   top1: number;
 }
 
-export type WorkResult = DecodeResult | PrefillResult | NumericsResult | PerplexityResult | GoldenResult;
+export interface HeadResult {
+  kind: 'head';
+  steps: number;
+  triggered: number;
+  /** Rows computed again, over all steps. */
+  rows: number;
+  vocab: number;
+  /** Over all steps. */
+  ns: { projection: number; prior: number; selection: number; verification: number };
+  tokens_per_s: number;
+  /** Of the full head in the same process. */
+  baseline_tokens_per_s: number;
+  ids: number[];
+  ids_equal: boolean;
+}
+
+export type WorkResult =
+  DecodeResult | PrefillResult | NumericsResult | PerplexityResult | GoldenResult | HeadResult;
 
 /** One process. */
 export interface Repetition {

@@ -1,4 +1,12 @@
-export const tableNames = ['precision', 'threads', 'prefill', 'layout', 'numerics', 'perplexity'] as const;
+export const tableNames = [
+  'precision',
+  'threads',
+  'prefill',
+  'layout',
+  'numerics',
+  'perplexity',
+  'head',
+] as const;
 export type TableName = (typeof tableNames)[number];
 
 export const formats = ['f32', 'int8', 'int4mix'] as const;
@@ -16,13 +24,22 @@ export interface Variant {
   golden?: string | undefined;
 }
 
+/** The paper's head: an i8 pass, and the k best rows again in f32 when the top-two gap is below the threshold. */
+export interface Gate {
+  mode: 'gate';
+  scope: 'projection' | 'head';
+  threshold: number;
+  k: number;
+}
+
 /** What one process does, after it has loaded the model. */
 export type Work =
   | { kind: 'decode'; ids: number[]; tokens: number }
   | { kind: 'prefill'; ids: number[] }
   | { kind: 'numerics'; ids: number[]; prompt: number[]; tokens: number }
   | { kind: 'perplexity'; ids: number[]; seq: number; stride: number }
-  | { kind: 'golden'; folder: string };
+  | { kind: 'golden'; folder: string }
+  | { kind: 'head'; ids: number[]; tokens: number; head: Gate };
 
 export interface Setting {
   id: string;

@@ -1,6 +1,20 @@
-import { pairs, threadCounts, type Plan } from './plan.js';
-import type { GoldenResult, NumericsResult, PerplexityResult, Repetition, WorkResult } from './results.js';
-import { formats, type Format, type LayoutPlan, type Precision, type TableName } from './settings.js';
+import { headCandidates, pairs, threadCounts, type Plan } from './plan.js';
+import type {
+  GoldenResult,
+  HeadResult,
+  NumericsResult,
+  PerplexityResult,
+  Repetition,
+  WorkResult,
+} from './results.js';
+import {
+  formats,
+  type Format,
+  type Gate,
+  type LayoutPlan,
+  type Precision,
+  type TableName,
+} from './settings.js';
 import { spreadOf, type Spread } from './stats.js';
 import type { VariantFile } from './variants.js';
 
@@ -32,6 +46,7 @@ export interface Tables {
   layout?: (RateRow & { layout: LayoutPlan })[];
   numerics?: NumericsRow[];
   perplexity?: (PerplexityResult & { weights: Format })[];
+  head?: HeadRow[];
 }
 
 export interface NumericsRow extends RateRow {
@@ -40,6 +55,21 @@ export interface NumericsRow extends RateRow {
   logits: NumericsResult;
   perplexity: PerplexityResult;
   golden?: GoldenResult | undefined;
+}
+
+export interface HeadRow {
+  scope: string;
+  k: number;
+  threshold: number;
+  steps: number;
+  triggered: number;
+  rows: number;
+  reduction_percent: number;
+  /** Shares of the head's time, over all repetitions. */
+  share: { projection: number; prior: number; selection: number; verification: number };
+  tokens_per_s: Spread;
+  baseline_tokens_per_s: Spread;
+  ids_equal: boolean;
 }
 
 const mib = 2 ** 20;
@@ -63,6 +93,7 @@ export function tablesOf(measured: Measured): Tables {
         ...only(measured, `perplexity ${weights} f32`, 'perplexity'),
       })),
     }),
+    ...(has('head') && { head: headCandidates.map((head) => headRow(measured, head)) }),
   };
 }
 
@@ -141,5 +172,30 @@ function numericsRow(measured: Measured, [weights, activations]: [Format, Precis
     logits: only(measured, `numerics ${weights} ${activations}`, 'numerics'),
     perplexity: only(measured, `perplexity ${weights} ${activations}`, 'perplexity'),
     golden: results(measured, `golden golden-${weights} ${activations}`, 'golden')[0],
+  };
+}
+
+function headRow(measured: Measured, head: Gate): HeadRow {
+  const all = results(measured, `head ${head.scope} ${head.k}`, 'head');
+  const first = only(measured, `head ${head.scope} ${head.k}`, 'head');
+  const sum = (pick: (ns: HeadResult['ns']) => number) => all.reduce((total, { ns }) => total + pick(ns), 0);
+  const total = sum((ns) => ns.projection + ns.prior + ns.selection + ns.verification);
+  return {
+    scope: head.scope,
+    k: head.k,
+    threshold: head.threshold,
+    steps: first.steps,
+    triggered: first.triggered,
+    rows: first.rows,
+    reduction_percent: 100 * (1 - head.k / first.vocab),
+    share: {
+      projection: sum((ns) => ns.projection) / total,
+      prior: sum((ns) => ns.prior) / total,
+      selection: sum((ns) => ns.selection) / total,
+      verification: sum((ns) => ns.verification) / total,
+    },
+    tokens_per_s: spreadOf(all.map((one) => one.tokens_per_s)),
+    baseline_tokens_per_s: spreadOf(all.map((one) => one.baseline_tokens_per_s)),
+    ids_equal: all.every((one) => one.ids_equal),
   };
 }

@@ -2,6 +2,7 @@ import type { Spread } from '../stats.js';
 import type { Tables } from '../tables.js';
 import { barChart } from './bars.js';
 import { lineChart } from './lines.js';
+import { shareChart } from './shares.js';
 
 const formatNames = { f32: 'FP32', int8: 'INT8', int4mix: 'INT4mix' } as const;
 const exactly = (value: number): Spread => ({ median: value, min: value, max: value });
@@ -9,7 +10,7 @@ const exactly = (value: number): Spread => ({ median: value, min: value, max: va
 /** The charts that the tables have data for: SVG text by file name. */
 export function chartsOf(tables: Tables, subtitle: string): Map<string, string> {
   const charts = new Map<string, string>();
-  const { precision, threads, prefill, layout } = tables;
+  const { precision, threads, prefill, layout, head } = tables;
   if (precision)
     charts.set(
       'formats.svg',
@@ -33,6 +34,17 @@ export function chartsOf(tables: Tables, subtitle: string): Map<string, string> 
         { yName: 'decode, tokens/s', values: layout.map((row) => row.tokens_per_s), digits: 2 },
       ]),
     ); // prettier-ignore
+  if (head)
+    charts.set(
+      'head.svg',
+      shareChart(
+        "What the gated head's time goes to",
+        subtitle,
+        'share of head time',
+        ['projection', 'prior', 'selection', 'verification'],
+        head.map(({ scope, k, share }) => ({ label: `${scope}, K = ${k}`, share })),
+      ),
+    );
   return charts;
 }
 
