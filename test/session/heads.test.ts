@@ -44,8 +44,8 @@ test(`certified is full on ${nStates} states of the bundled model, 1 and 2 threa
       for (const states of await makeStates(model, nStates, 20, null)) {
         const found = await compareHeads(model, states, certified);
         const rate = ((100 * found.proved) / found.steps).toFixed(1);
-        console.log(
-          `${threads} threads, ${found.name}: ${found.steps} states, ${rate} % proved, survivors ${found.survivors.median}`,
+        process.stdout.write(
+          `${threads} threads, ${found.name}: ${found.steps} states, ${rate} % proved, survivors ${found.survivors.median}\n`,
         );
         assert.is(found.differences, 0, found.name);
         assert.is(found.proved + found.fell_back, found.steps, found.name);
@@ -100,7 +100,7 @@ function repeatRows(draft: Draft): void {
     for (const tensor of draft.tensors) {
       if (tensor.name !== name && tensor.name !== `${name}.scale`) continue;
       const panels = tensor.name === name ? Number(tensor.dims[1]) / 4 : Number(tensor.dims[0]) / 4;
-      const first = tensor.data.slice(0, tensor.data.length / panels);
+      const first = tensor.data.subarray(0, tensor.data.length / panels);
       for (let panel = 1; panel < panels; panel++) tensor.data.set(first, panel * first.length);
     }
 }

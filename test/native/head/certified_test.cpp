@@ -1,9 +1,7 @@
 #include "head/certified.h"
 
-#include <algorithm>
-#include <cmath>
+#include <vector>
 
-#include "base/half.h"
 #include "head/full.h"
 #include "kernels/dispatch.h"
 #include "tensor/pack.h"
@@ -53,7 +51,7 @@ struct Head {
   HeadWeights weights;
 };
 
-int32_t best(const float* logits, std::span<const int32_t> among) {
+int32_t best(const float* logits, const std::vector<int32_t>& among) {
   int32_t id = among.front();
   for (int32_t r : among)
     if (logits[r] > logits[id]) id = r;
