@@ -5,13 +5,13 @@ import { audit, type AuditReport } from './audit/audit.js';
 import { activationsList } from './audit/options.js';
 import { auditText, legend } from './audit/report.js';
 import { useModel, withThreads } from './engine.js';
-import { exitCode, usage } from './exit.js';
+import { usage } from './exit.js';
 import { readCase } from './golden/case.js';
 import { casesFor, checkSampling, readSamplingCases, type SamplingReport } from './golden/sampling.js';
 import { checkSequence, type SequenceReport } from './golden/sequence.js';
 import { samplingTable, sequenceTable } from './golden/report.js';
 import { integer } from './options.js';
-import { printJson, printLine, remark } from './output.js';
+import { printJson, printLine } from './output.js';
 
 interface CheckOptions {
   golden?: string;
@@ -68,7 +68,7 @@ Distributions pass when every probability lies within 1e-5. Exit status 3 when a
 
 --audit tells, for every precision (--activations, by default all that the weights can run), for --against and for the recorded
 runs of --golden, the first spike that departs from the float64 reference with the reference's margin |z - threshold|, how many
-differ, and the error of the logits as they are and with the reference's spikes forced. Exit status 1 when more than rounding
+differ, and the error of the logits as they are and with the reference's spikes forced. Exit status 3 when more than rounding
 (1e-4) is left although spikes and quantised activations are the reference's.`,
     )
     .action(check);
@@ -118,11 +118,10 @@ async function checkAudit(path: string, options: CheckOptions): Promise<void> {
     await printJson({ model: path, threads: options.threads, passed: beyond.length === 0, audits });
   else await printLine(auditsText(audits));
   if (beyond.length === 0) return;
-  // Not a difference from somebody's data but a fault in this engine: the plain failure status.
-  remark(
-    `ERR_CHECK_FAILED: ${path}: expected logits within 1e-4 of the reference with its spikes and inputs, found more in ${beyond.join(', ')}`,
+  throw new SpikedError(
+    'ERR_CHECK_FAILED',
+    `${path}: expected logits within 1e-4 of the reference with its spikes and inputs, found more in ${beyond.join(', ')}`,
   );
-  process.exitCode = exitCode.failure;
 }
 
 function auditsText(audits: AuditReport[]): string {

@@ -183,7 +183,7 @@ test('another weight file of the same shape is held to the same reference', asyn
   );
 });
 
-test('an error beyond rounding ends with status 1 and names the run', async () => {
+test('an error beyond rounding ends with status 3 and names the run', async () => {
   // Logits so large that f32 cannot hold them to 1e-4.
   const draft = tinyModel({});
   const head = draft.tensors.find(({ name }) => name === 'output_head.output_proj.weight');
@@ -195,7 +195,7 @@ test('an error beyond rounding ends with status 1 and names the run', async () =
   const ids = scratch('few-ids.txt');
   writeFileSync(ids, '1 2 3 4 5 6');
   const { code, stdout, stderr } = await spikectl(['check', path, '--audit', '--ids', ids]);
-  assert.is(code, 1);
+  assert.is(code, 3);
   assert.match(stderr, /^spikectl: ERR_CHECK_FAILED: .* found more in .*few-ids\.txt: f32\n$/);
   assert.match(stdout, /^f32 FAIL/m);
 });

@@ -90,6 +90,13 @@ test('every mode decides the same on every instruction set and thread count', as
               if (seen.has(key)) assert.equal(found, seen.get(key), `${isa}, ${threads} threads: ${key}`);
               seen.set(key, found);
             }
+          for (const sampling of [greedy, drawn]) {
+            const [one, other] = [model.openSession(), model.openSession()];
+            const expected = await one.choose(states, sampling);
+            assert.equal((await other.choose(states, sampling, certified)).ids, expected.ids, isa);
+            one.close();
+            other.close();
+          }
         });
   }
 });

@@ -55,7 +55,7 @@ export function headBench(): Command {
       `
 Half of the states are of texts (greedy, masked and penalised, drawn from the top k), half are made to be hard: near ties of the full head
 found by halving, zeros, one huge component, noise. differences counts ids that are not the full head's; proved those decided by the bound,
-fell_back those for which every row was computed. Exit status 1 when certified differs.`,
+fell_back those for which every row was computed. Exit status 3 when certified differs.`,
     )
     .action(run);
   return withActivations(withThreads(command));
@@ -87,9 +87,13 @@ async function run(path: string | undefined, options: HeadOptions): Promise<void
       classes,
     };
   });
-  if (options.mode === 'certified' && result.differences > 0) process.exitCode = 1;
   if (options.json) await printJson(result);
   else await printLine(shown(result.classes));
+  if (options.mode === 'certified' && result.differences > 0)
+    throw new SpikedError(
+      'ERR_CHECK_FAILED',
+      `${file}: expected the full head's ids of certified, found ${result.differences} others`,
+    );
 }
 
 async function statesFor(file: string, model: NativeModel, options: HeadOptions): Promise<StateClass[]> {
