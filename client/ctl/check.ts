@@ -120,7 +120,7 @@ async function checkAudit(path: string, options: CheckOptions): Promise<void> {
   if (beyond.length === 0) return;
   throw new SpikedError(
     'ERR_CHECK_FAILED',
-    `${path}: expected logits within 1e-4 of the reference with its spikes and inputs, found more in ${beyond.join(', ')}`,
+    `${path}: expected logits and thresholds within 1e-4 of the reference with its spikes and inputs, found more in ${beyond.join(', ')}`,
   );
 }
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audit } from '../../client/ctl/audit/audit.js';
 import { auditRecorded, recordedIds } from '../../client/ctl/audit/golden.js';
-import { runReference } from '../../client/ctl/audit/runs.js';
+import { auditEngine, runReference } from '../../client/ctl/audit/runs.js';
 import { freeSpikes, placeOf, sitesOf } from '../../client/ctl/audit/spikes.js';
 import { useModel } from '../../client/ctl/engine.js';
 import { readCase, type GoldenSequence } from '../../client/ctl/golden/case.js';
@@ -198,6 +198,27 @@ test('an error beyond rounding ends with status 3 and names the run', async () =
   assert.is(code, 3);
   assert.match(stderr, /^spikectl: ERR_CHECK_FAILED: .* found more in .*few-ids\.txt: f32\n$/);
   assert.match(stdout, /^f32 FAIL/m);
+});
+
+test('a wrong product before a threshold shows in the margins, though forced spikes hide it from the logits', async () => {
+  const [right, wrong] = [scratch('right-up.gguf'), scratch('wrong-up.gguf')];
+  const draft = tinyModel({});
+  writeFileSync(right, encode(draft));
+  draft.tensors.find(({ name }) => name === 'blocks.0.ffn.up.weight')?.data.reverse();
+  writeFileSync(wrong, encode(draft));
+  const ids = Int32Array.from({ length: 20 }, (_, i) => (i * 7) % 90);
+  await useModel(right, { threads: 1 }, async (model) => {
+    const reference = await runReference(model, ids);
+    const own = { model, activations: 'f32' } as const;
+    const good = await auditEngine('f32', model, ids, reference, own);
+    assert.ok(good.within_bound && good.forced.max_abs < 1e-4);
+    await useModel(wrong, { threads: 1 }, async (other) => {
+      const bad = await auditEngine('f32', other, ids, reference, own);
+      assert.ok(bad.forced.max_abs < 1e-4, 'the logits do not see it');
+      assert.ok((bad.widest_otherwise ?? 0) > 0.01);
+      assert.is(bad.within_bound, false);
+    });
+  });
 });
 
 test('what does not fit together, and bad files, are refused', async () => {

@@ -164,6 +164,12 @@ test('what cannot be scored is refused by name', async () => {
     await refused([withTokenizer, '--ids', idsFile('slot.ids', [5, 1999])], 1, 'ERR_TOKEN_UNKNOWN'),
     /token 1: .*found 1999/,
   );
+  const latin1 = scratch('latin1.txt');
+  writeFileSync(latin1, Buffer.from('caf\xe9 noir', 'latin1'));
+  assert.match(
+    await refused([withTokenizer, '--text', latin1], 1, 'ERR_INVALID_ARGUMENT'),
+    /latin1\.txt: expected UTF-8/,
+  );
   const word = scratch('word.ids');
   writeFileSync(word, '1 2 x3');
   assert.match(

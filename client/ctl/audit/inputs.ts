@@ -30,6 +30,7 @@ export async function auditInput(
     return limited({ name: from.ids, ids: parseIds(from.ids, await readFile(from.ids, 'utf8')) });
   const name = from.text ?? 'built-in text';
   const text = from.text === undefined ? builtInText : await readFile(from.text, 'utf8');
+  if (text === '') throw new SpikedError('ERR_PROMPT_EMPTY', `${name}: expected a text, found an empty file`);
   return limited({ name, ids: await encode(model, info, text) });
 }
 

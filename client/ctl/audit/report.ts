@@ -25,7 +25,8 @@ export function auditText(report: AuditReport): string {
 
 export const legend = `Errors are of logits against the float64 reference, over all positions. free: the run as it is; forced: with the reference's
 spikes; decided otherwise: thresholds that then disagree; same inputs: forced, against a reference that takes the same quantised
-activations. Forced errors of f32 runs, and those of the same inputs, must stay within ${short(bound)}.`;
+activations. Forced errors of f32 runs, those of the same inputs, and the margins of thresholds that then decide otherwise must stay
+within ${short(bound)}.`;
 
 function runRow(run: RunReport): string[] {
   return [

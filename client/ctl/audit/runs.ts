@@ -30,7 +30,12 @@ export interface RunReport extends Departures {
   decided_otherwise: number;
   /** Forced as well, against a reference that takes the same quantised activations and spikes; rounding is all that is left. */
   same_inputs: LogitError | null;
-  /** The error that must stay within `bound`; false where it does not; null where no bound is asked. */
+  /**
+   * The largest margin of a threshold that decides otherwise than that reference, which shows what a forced spike hides: a wrong
+   * product before a threshold. Null where no bound is asked.
+   */
+  widest_otherwise: number | null;
+  /** Whether error and margin stay within `bound`; null where no bound is asked. */
   within_bound: boolean | null;
 }
 
@@ -104,17 +109,20 @@ export async function auditEngine(
     forced: error,
     decided_otherwise: departuresOf(forced.spikes, reference, engine.info, ids.length).differing,
     same_inputs: null,
+    widest_otherwise: null,
     within_bound: null,
   };
   if (own === null) return report;
+  let exact = reference;
   if (own.activations !== 'f32') {
     const { denseInputs } = forced;
-    const exact = await runReference(own.model, ids, {
+    exact = await runReference(own.model, ids, {
       given: reference.spikes, activations: own.activations, denseInputs,
     }); // prettier-ignore
     report.same_inputs = logitError(forced.logits, exact.logits, width);
   }
-  report.within_bound = (report.same_inputs ?? error).max_abs <= bound;
+  report.widest_otherwise = departuresOf(forced.spikes, exact, engine.info, ids.length).widest;
+  report.within_bound = Math.max((report.same_inputs ?? error).max_abs, report.widest_otherwise) <= bound;
   return report;
 }
 

@@ -44,11 +44,13 @@ export interface Departures {
   /** Spikes that differ, of `of` thresholds. */
   differing: number;
   of: number;
+  /** The largest margin of a spike that differs; 0 when none does. */
+  widest: number;
 }
 
 /** Where decisions depart from the reference's own; margins are the reference's |z - threshold|. */
 export function departuresOf(found: Spikes, reference: ReferenceResult, shape: Shape, n: number): Departures {
-  const result: Departures = { first: null, differing: 0, of: 0 };
+  const result: Departures = { first: null, differing: 0, of: 0, widest: 0 };
   for (const site of sitesOf(shape, n)) {
     const { threshold, offset, width } = site;
     const [ours, theirs] = [found[threshold], reference.spikes[threshold]];
@@ -58,6 +60,7 @@ export function departuresOf(found: Spikes, reference: ReferenceResult, shape: S
       result.differing++;
       const margin = Math.abs(reference.margins[threshold][offset + neuron] ?? NaN);
       result.first ??= { ...placeOf(site, neuron), margin };
+      result.widest = Math.max(result.widest, Number.isNaN(margin) ? Infinity : margin);
     }
   }
   return result;

@@ -111,14 +111,24 @@ async function readHidden(path: string, embedDim: number): Promise<Float32Array>
   const tensors = [...(await readTensors(path))];
   const fitting = tensors.filter(([, { shape }]) => shape.length === 2 && shape[1] === embedDim);
   const [found] = fitting;
-  if (found === undefined || fitting.length > 1 || !(found[1].values instanceof Float32Array)) {
+  const values = found?.[1].values;
+  if (found === undefined || fitting.length > 1 || !(values instanceof Float32Array)) {
     const list = tensors.map(([name, { shape }]) => `${name} [${shape.join(', ')}]`).join(', ');
     throw new SpikedError(
       'ERR_CHECKPOINT_TENSOR',
       `${path}: expected one f32 tensor of shape [n, ${embedDim}], found ${list || 'none'}`,
     );
   }
-  return found[1].values;
+  const [name] = found;
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  if (values.length === 0 || wrong >= 0)
+    throw new SpikedError(
+      'ERR_CHECKPOINT_TENSOR',
+      values.length === 0
+        ? `${path}: tensor "${name}": expected at least one row, found none`
+        : `${path}: tensor "${name}": expected finite values, found ${String(values[wrong])} in row ${Math.floor(wrong / embedDim)}`,
+    );
+  return values;
 }
 
 function totals(classes: readonly HeadComparison[]) {

@@ -4,7 +4,7 @@ import { SpikedError } from '../../protocol/errors.js';
 import { useModel, useSession, withActivations, withThreads } from '../engine.js';
 import { usage } from '../exit.js';
 import { integer } from '../options.js';
-import { printJson, printLine, table } from '../output.js';
+import { printJson, printLine, remark, table } from '../output.js';
 import { evalBar } from './bar.js';
 import { readInput, type EvalInput, type InputFile } from './input.js';
 import { noTotals, perplexityOf, scoreWindows, type Totals, type WindowSettings } from './perplexity.js';
@@ -60,6 +60,9 @@ async function perplexity(path: string, options: PerplexityOptions): Promise<voi
         `${path}: --bos: expected a tokenizer with BOS, found none`,
       );
     const settings = { seq, stride, bosId: options.bos ? input.bosId : undefined };
+    const length = Math.min(seq, input.ids.length);
+    if (length > model.info.maxContext)
+      remark(`windows of ${length} ids are longer than the ${model.info.maxContext} of the model's context`);
     const totals = await evaluate(model, engine, input, settings, options.resume);
     return describe(path, model, engine, input, settings, totals);
   });

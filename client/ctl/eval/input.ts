@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { openTokenizer, readFileBytes, type ModelInfo } from '../../../native/host/index.js';
@@ -29,6 +30,8 @@ export async function readInput(modelPath: string, info: ModelInfo, file: InputF
   const bytes = await readFile(path);
   if (bytes.length === 0)
     throw new SpikedError('ERR_PROMPT_EMPTY', `${path}: expected a text, found an empty file`);
+  if (!isUtf8(bytes))
+    throw new SpikedError('ERR_INVALID_ARGUMENT', `${path}: expected UTF-8, found other bytes`);
   const { ids, bosId } = await idsOf(modelPath, info, file, bytes);
   if (ids.length < 2)
     throw new SpikedError('ERR_PROMPT_EMPTY', `${path}: expected at least two tokens, found ${ids.length}`);
