@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openTokenizer, readFileBytes, type ModelInfo } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
+import { parseIds } from '../eval/input.js';
 
 /** Ids of one audit, by where they came from. */
 export interface AuditInput {
@@ -47,16 +48,6 @@ async function encode(model: string, info: ModelInfo, text: string): Promise<Int
   } finally {
     await tokenizer.close();
   }
-}
-
-function parseIds(path: string, text: string): Int32Array {
-  const parts = text.split(/[\s,]+/).filter((part) => part !== '');
-  const bad = parts.find((part) => !/^\d{1,9}$/.test(part));
-  if (bad === undefined) return Int32Array.from(parts, Number);
-  throw new SpikedError(
-    'ERR_INVALID_ARGUMENT',
-    `${path}: expected token ids separated by commas or blanks, found "${bad.slice(0, 32)}"`,
-  );
 }
 
 function limited(input: AuditInput): AuditInput {

@@ -1,10 +1,11 @@
 import { cpus, freemem, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { addon } from '../../../native/host/index.js';
-import type { NativeModel, NativeSession, Sampling } from '../../../native/host/index.js';
+import type { NativeModel, NativeSession } from '../../../native/host/index.js';
 import { useModel, useSession, withActivations, withThreads } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
+import { greedy } from './greedy.js';
 
 interface DecodeOptions {
   threads: number;
@@ -13,9 +14,6 @@ interface DecodeOptions {
   json?: true;
 }
 
-const greedy: Sampling = {
-  temperature: 0, topK: 0, topP: 1, repetitionPenalty: 1, adaptiveTemperature: false, bannedIds: new Int32Array(),
-}; // prettier-ignore
 const promptTokens = 8;
 const gib = 2 ** 30;
 

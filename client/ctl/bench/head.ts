@@ -8,7 +8,8 @@ import { readTensors } from '../golden/tensors.js';
 import { decimal, integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { compareHeads, type HeadComparison } from './compare-heads.js';
-import { greedy, makeStates, type StateClass } from './hidden-states.js';
+import { greedy } from './greedy.js';
+import { makeStates, type StateClass } from './hidden-states.js';
 
 interface HeadOptions {
   threads: number;

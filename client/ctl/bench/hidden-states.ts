@@ -1,5 +1,6 @@
 import type { NativeModel, NativeSession, Sampling } from '../../../native/host/index.js';
 import { useSession } from '../engine.js';
+import { greedy } from './greedy.js';
 
 /** Hidden states [n * embedDim] of one kind, and how the next id is chosen from them. */
 export interface StateClass {
@@ -7,15 +8,6 @@ export interface StateClass {
   hidden: Float32Array;
   sampling: Sampling;
 }
-
-export const greedy: Sampling = {
-  temperature: 0,
-  topK: 0,
-  topP: 1,
-  repetitionPenalty: 1,
-  adaptiveTemperature: false,
-  bannedIds: new Int32Array(),
-};
 
 const drawn: Sampling = { ...greedy, temperature: 0.8, topK: 50, topP: 0.9 };
 const chunk = 64;

@@ -8,10 +8,10 @@ import { useModel, useSession } from '../../engine.js';
 import { printJson } from '../../output.js';
 import type { WorkResult } from './results.js';
 import type { Job } from './settings.js';
-import { decode, prefill } from './work/decode.js';
-import { head } from './work/head.js';
-import { golden, numerics } from './work/numerics.js';
-import { perplexity } from './work/perplexity.js';
+import { decode, prefill } from './measurements/decode.js';
+import { head } from './measurements/head.js';
+import { golden, numerics } from './measurements/numerics.js';
+import { perplexity } from './measurements/perplexity.js';
 
 /** One measurement of `bench paper`, in a process of its own: a line with the job comes in, a line with the result goes out. */
 export function measureCommand(): Command {

@@ -1,14 +1,6 @@
-import type { NativeSession, Sampling } from '../../../../../native/host/index.js';
+import type { NativeSession } from '../../../../../native/host/index.js';
+import { greedy } from '../../greedy.js';
 import type { DecodeResult, PrefillResult } from '../results.js';
-
-export const greedy: Sampling = {
-  temperature: 0,
-  topK: 0,
-  topP: 1,
-  repetitionPenalty: 1,
-  adaptiveTemperature: false,
-  bannedIds: new Int32Array(),
-};
 
 /** Greedy decode from a fresh state, timed from the first token to the last, as the paper's decode window is. */
 export async function decode(session: NativeSession, ids: number[], tokens: number): Promise<DecodeResult> {

@@ -1,7 +1,8 @@
 import type { NativeSession } from '../../../../../native/host/index.js';
 import type { HeadResult } from '../results.js';
 import type { Gate } from '../settings.js';
-import { decode, greedy } from './decode.js';
+import { greedy } from '../../greedy.js';
+import { decode } from './decode.js';
 
 /** Greedy decode with a candidate head beside the full head's, which decides what "equal ids" means. */
 export async function head(
