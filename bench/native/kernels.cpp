@@ -175,8 +175,8 @@ int run(const Options& o) {
                         y_stride);
       },
       [&](Matrix<int8_t>& m, Range r) {
-        k.column_sum_i8(m.w.data(), m.scale.data(), kWidth, m.active.data(), m.active.size(), r.begin, r.end,
-                        m.column_y.data());
+        k.column_sum_i8(m.w.data(), kWidth, m.active.data(), m.active.size(), r.begin, r.end,
+                        reinterpret_cast<int32_t*>(m.column_y.data()));
       });
   int8_activations(o, *pool, lines);
   int4_weights(o, *pool, lines);

@@ -21,6 +21,8 @@ Napi::Function Session::define(Napi::Env env) {
                          InstanceMethod<&Session::reset>("reset"),
                          InstanceMethod<&Session::cancel>("cancel"),
                          InstanceMethod<&Session::stats>("stats"),
+                         InstanceMethod<&Session::profile>("profile"),
+                         InstanceMethod<&Session::profile_ns>("profileNs"),
                          InstanceMethod<&Session::membrane>("membrane"),
                          InstanceMethod<&Session::decay_state>("decayState"),
                          InstanceMethod<&Session::kv_positions>("kvPositions"),

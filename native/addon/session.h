@@ -40,6 +40,8 @@ class Session : public Napi::ObjectWrap<Session> {
   // session_reads.cpp
   Napi::Value probabilities(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
+  Napi::Value profile(const Napi::CallbackInfo& info);
+  Napi::Value profile_ns(const Napi::CallbackInfo& info);
   Napi::Value membrane(const Napi::CallbackInfo& info);
   Napi::Value decay_state(const Napi::CallbackInfo& info);
   Napi::Value kv_positions(const Napi::CallbackInfo& info);

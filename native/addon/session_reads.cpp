@@ -51,6 +51,30 @@ Napi::Value Session::stats(const Napi::CallbackInfo& info) {
   return out;
 }
 
+Napi::Value Session::profile(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("profile")) return raise(env, failure);
+  ArgReader args(env);
+  const bool on = args.boolean(info[0], "on");
+  if (args.failed()) return raise(env, args.failure());
+  spiked_session_set_profile(handle_.get(), on ? 1 : 0);
+  return env.Undefined();
+}
+
+Napi::Value Session::profile_ns(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("profileNs")) return raise(env, failure);
+  spiked_profile_entry entries[32];
+  size_t n = 32;
+  spiked_error error{};
+  if (spiked_session_read_profile(handle_.get(), entries, &n, &error) != SPIKED_OK)
+    return raise(env, failure_of(error));
+  Napi::Object out = Napi::Object::New(env);
+  for (size_t i = 0; i < n; ++i)
+    out[entries[i].operation] = Napi::Number::New(env, static_cast<double>(entries[i].ns));
+  return out;
+}
+
 Napi::Value Session::membrane(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   if (Failure failure = not_ready("membrane")) return raise(env, failure);

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/exp_constants.h"
+
 namespace spiked::math {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// ln 2 and pi/2 in parts of 33 bits (the last one whole), so that a 20-bit multiple of a part is exact.
-constexpr double kLn2Hi = 0x1.62e42fefp-1, kLn2Lo = 0x1.473de6af278edp-34;
+using exp_constants::kLn2Hi;
+using exp_constants::kLn2Lo;
+// pi/2 in parts of 33 bits (the last one whole), so that a 20-bit multiple of a part is exact.
 constexpr double kHalfPi1 = 0x1.921fb544p+0, kHalfPi2 = 0x1.0b4611a6p-34, kHalfPi3 = 0x1.3198a2e037073p-69;
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 constexpr double kMaxAngle = 0x1p20;
@@ -111,28 +114,14 @@ float turn(double x, int64_t quarter_turns) {
 double exp_f64(double x) {
   // Written so that NaN falls through to the series and stays NaN.
   if (x > 709.79) return kInf;
-  if (x < -745.2) return 0;
+  if (x < exp_constants::kZeroBelow) return 0;
   if (x != x) return x;
-  constexpr double c[] = {1.0,
-                          1.0,
-                          1.0 / 2,
-                          1.0 / 6,
-                          1.0 / 24,
-                          1.0 / 120,
-                          1.0 / 720,
-                          1.0 / 5040,
-                          1.0 / 40320,
-                          1.0 / 362880,
-                          1.0 / 3628800,
-                          1.0 / 39916800,
-                          1.0 / 479001600.0,
-                          1.0 / 6227020800.0};
-  const int64_t k = nearest(x * 0x1.71547652b82fep+0);
+  const int64_t k = nearest(x * exp_constants::kLog2E);
   const double n = static_cast<double>(k);
   const double r = (x - n * kLn2Hi) - n * kLn2Lo;
   // Two factors: 2^k alone over- or underflows at the ends of the range.
   const int64_t half = k / 2;
-  return polynomial(c, r) * power_of_two(half) * power_of_two(k - half);
+  return polynomial(exp_constants::kSeries, r) * power_of_two(half) * power_of_two(k - half);
 }
 
 double log_f64(double x) {

@@ -137,6 +137,22 @@ void spiked_session_get_stats(const spiked_session* session, spiked_session_stat
           s.activity.ffn_total, s.bytes_touched,         s.state_bytes};
 }
 
+void spiked_session_set_profile(spiked_session* session, int32_t on) {
+  session->session.set_profile(on != 0);
+}
+
+spiked_status spiked_session_read_profile(spiked_session* session, spiked_profile_entry* out, size_t* n,
+                                          spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(out, "out"));
+    SPIKED_TRY(require(n, "n"));
+    const Profile profile = session->session.take_profile();
+    for (size_t i = 0; i < std::min(*n, kOperations); ++i) out[i] = {kOperationNames[i], profile.ns[i]};
+    *n = kOperations;
+    return {};
+  });
+}
+
 spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(out, "out"));

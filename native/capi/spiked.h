@@ -300,6 +300,16 @@ typedef struct spiked_session_stats {
 } spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);
 
+/* Nanoseconds of the calling worker by operation ("projections", "barriers", ...) since profiling was switched on or last read. Off at first;
+ * on, it costs some microseconds a token. read: *n is in capacity, out count; it starts from zero again. */
+typedef struct spiked_profile_entry {
+  const char* operation;
+  uint64_t ns;
+} spiked_profile_entry;
+void spiked_session_set_profile(spiked_session* session, int32_t on);
+spiked_status spiked_session_read_profile(spiked_session* session, spiked_profile_entry* out, size_t* n,
+                                          spiked_error* error);
+
 /* State: membrane f32 [D]; decay f32 [L, D]; the positions whose keys are kept (ascending; *n: in capacity, out count). */
 spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error);
 spiked_status spiked_session_decay(const spiked_session* session, float* out, spiked_error* error);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "head/clock.h"
+#include "base/clock.h"
 #include "head/rows.h"
 #include "ops/linear.h"
 

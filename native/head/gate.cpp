@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "head/clock.h"
+#include "base/clock.h"
 #include "head/rows.h"
 
 namespace spiked::head {

@@ -1,6 +1,6 @@
 #include "head/scan.h"
 
-#include "head/clock.h"
+#include "base/clock.h"
 #include "head/rows.h"
 #include "ops/elementwise.h"
 

@@ -224,6 +224,10 @@ export interface NativeSession {
   reset(): void;
   cancel(): void;
   stats(): SessionStats;
+  /** Whether calls from now on are timed by operation: some microseconds a token. */
+  profile(on: boolean): void;
+  /** Nanoseconds of the engine's first worker by operation (`projections`, `barriers`, ...) since switched on or last read. */
+  profileNs(): Record<string, number>;
   /** [embedDim] */
   membrane(): Float32Array;
   /** [nLayers * embedDim] */

@@ -31,9 +31,17 @@ using MatmulI8F32 = void (*)(const int8_t* w, const float* scale, const float* x
 using ColumnSumF32 = void (*)(const float* w, size_t rows_padded, const uint32_t* active, size_t n_active,
                               size_t row_begin, size_t row_end, float* y);
 
-/// y[r] = scale[r] * f32(sum of w[r, k] over the active columns); the int32 sum is exact for n_active < 2^24.
-using ColumnSumI8 = void (*)(const int8_t* w, const float* scale, size_t rows_padded, const uint32_t* active,
-                             size_t n_active, size_t row_begin, size_t row_end, float* y);
+/// sums[r] = sum of w[r, k] over the active columns, exact for n_active < 2^24; as above with int8 weights.
+///
+/// sums     int32 [rows_padded]
+using ColumnSumI8 = void (*)(const int8_t* w, size_t rows_padded, const uint32_t* active, size_t n_active,
+                             size_t row_begin, size_t row_end, int32_t* sums);
+
+/// y[r] = scale[r] * f32(sum over the parts of part[r]) for r in [begin, end): exact sums of disjoint columns, put together.
+///
+/// parts    int32 [n_parts, stride], n_parts >= 1; their total is below 2^31
+using ScaleSums = void (*)(const int32_t* parts, size_t stride, size_t n_parts, const float* scale,
+                           size_t begin, size_t end, float* y);
 
 /// scores[i] = dot(q, k[slots[i]]) * factor, for i in [0, n_keys).
 ///

@@ -79,30 +79,50 @@ inline void linear(const kernels::Kernels& k, const Matrix& w, const QuantizedRo
                     y_stride);
 }
 
-/// y[r] = sum over the active columns of W[r, k], for r in [row_begin, row_end) of a column_major matrix (multiples of 64).
+/// Scratch of spike_sum: int32 [W.packed.rows] for integer sums; f32 [W.packed.cols], aligned 64, for spikes as 1 and 0.
+struct SpikeWork {
+  int32_t* sums;
+  float* ones;
+};
+
+/// Whether sums over active inputs are exact integers, so that workers may share the columns out instead of the rows. Columns read whole are
+/// longer runs of memory.
+inline bool exact_sums(const Matrix& w) { return w.layout == Layout::kColumnMajor && w.dtype == DType::kI8; }
+
+/// sums[r] = sum of the integers of W[r, k] over the active columns, for all rows of a matrix with exact_sums.
 ///
-/// Only the active columns are read. y  f32 [W.packed.rows]
-inline void column_sum(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active,
-                       size_t row_begin, size_t row_end, float* y) {
-  if (row_begin == row_end) return;
-  if (w.dtype == DType::kF32)
-    k.column_sum_f32(static_cast<const float*>(w.data), w.packed.rows, active, n_active, row_begin, row_end,
-                     y);
-  else
-    k.column_sum_i8(static_cast<const int8_t*>(w.data), w.scale, w.packed.rows, active, n_active, row_begin,
-                    row_end, y);
+/// sums  int32 [W.packed.rows]
+inline void column_sums(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active,
+                        int32_t* sums) {
+  k.column_sum_i8(static_cast<const int8_t*>(w.data), w.packed.rows, active, n_active, 0, w.packed.rows,
+                  sums);
+}
+
+/// y[r] = what n_parts column_sums of disjoint columns add up to, scaled, for r in [begin, end).
+///
+/// parts  int32 [n_parts, stride]
+inline void scale_sums(const kernels::Kernels& k, const Matrix& w, const int32_t* parts, size_t stride,
+                       size_t n_parts, size_t begin, size_t end, float* y) {
+  k.scale_sums(parts, stride, n_parts, w.scale, begin, end, y);
 }
 
 /// y[r] = sum over the active inputs of W[r, k], for the rows of units [unit_begin, unit_end) (Matrix::row_unit).
 ///
 /// A column_major matrix reads its active columns only; an f32 panel matrix, there for comparing layouts, is multiplied by 1 and 0.
-/// ones  f32 [W.packed.cols], aligned 64: what the panels are multiplied by
 /// y     f32 [W.packed.rows]
 inline void spike_sum(const kernels::Kernels& k, const Matrix& w, const uint32_t* active, size_t n_active,
-                      size_t unit_begin, size_t unit_end, float* ones, float* y) {
+                      size_t unit_begin, size_t unit_end, const SpikeWork& work, float* y) {
+  if (unit_begin == unit_end) return;
+  const size_t begin = unit_begin * layout::kColumnRows, end = unit_end * layout::kColumnRows;
+  if (exact_sums(w)) {
+    k.column_sum_i8(static_cast<const int8_t*>(w.data), w.packed.rows, active, n_active, begin, end,
+                    work.sums);
+    return k.scale_sums(work.sums, 0, 1, w.scale, begin, end, y);
+  }
   if (w.layout == Layout::kColumnMajor)
-    return column_sum(k, w, active, n_active, unit_begin * layout::kColumnRows,
-                      unit_end * layout::kColumnRows, y);
+    return k.column_sum_f32(static_cast<const float*>(w.data), w.packed.rows, active, n_active, begin, end,
+                            y);
+  float* ones = work.ones;
   for (size_t c = 0; c < w.packed.cols; ++c) ones[c] = 0.0f;
   for (size_t i = 0; i < n_active; ++i) ones[active[i]] = 1.0f;
   linear(k, w, ones, w.packed.cols, 1, unit_begin, unit_end, y, w.packed.rows);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "head/clock.h"
+#include "base/clock.h"
 #include "session/calibration.h"
 
 namespace spiked {
@@ -43,7 +43,7 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
   Pool& pool = *model_->engine->pool;
   const kernels::Kernels& k = *model_->engine->isa->kernels;
   if (mode == head::Mode::kFull) {
-    head::Clock clock(true);
+    Clock clock(true);
     full_.run(pool, k, hidden, 0, 1, logits);
     step->verification_ns = clock.lap();
     step->proved = true;

@@ -58,9 +58,13 @@ Status Session::check_ids(const int32_t* ids, size_t n) const {
 }
 
 Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
-  const symboliclight::Pass p{
-      *model_->engine->pool,      *model_->engine->isa->kernels, model_->config, model_->weights, cancel_,
-      model_->engine->activations};
+  const symboliclight::Pass p{*model_->engine->pool,
+                              *model_->engine->isa->kernels,
+                              model_->config,
+                              model_->weights,
+                              cancel_,
+                              model_->engine->activations,
+                              profile()};
   symboliclight::Activity seen;
   if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
     torn_ = true;
@@ -68,7 +72,7 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
     return {Code::ERR_CANCELLED, "cancelled"};
   }
   history_.insert(history_.end(), ids, ids + n);
-  hidden_ = scratch_.c.data() + (n - 1) * scratch_.d_stride;
+  hidden_ = scratch_.stream.c.data() + (n - 1) * scratch_.d_stride;
   activity_.mixer_active += seen.mixer_active;
   activity_.ffn_active += seen.ffn_active;
   activity_.mixer_total += seen.mixer_total;
@@ -79,8 +83,11 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
 }
 
 void Session::run_head(size_t begin, size_t n) {
+  Stopwatch watch(profile());
   heads_.full().run(*model_->engine->pool, *model_->engine->isa->kernels,
-                    scratch_.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n, logits_.data());
+                    scratch_.stream.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n,
+                    logits_.data());
+  watch.lap(Operation::kHead);
   last_ = logits_.data() + (n - 1) * heads_.full().logits_stride();
   bytes_touched_ += heads_.full().logical_bytes();
 }
@@ -157,7 +164,9 @@ Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* lo
   own.valid = ask.valid == 0 ? valid : std::min(ask.valid, valid);
   SPIKED_TRY(own.sampling.check());
   std::span<const int32_t> rows;
+  Stopwatch watch(profile());
   SPIKED_TRY(heads_.run(hidden, own, history_, logits_.data(), &rows, step));
+  watch.lap(Operation::kHead);
   last_ = step->mode == head::Mode::kFull ? logits_.data() : nullptr;
   auto candidates = sampler_.distribution(logits_.data(), own.valid, history_, own.sampling, rows);
   if (!candidates.ok()) return candidates.status();
@@ -165,6 +174,7 @@ Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* lo
                                          : sampler::Sampler::draw(candidates.value(), generator_);
   if (step->id_before < 0) step->id_before = *id;
   if (own.want_logprob) *logprob = static_cast<float>(sampler::log_probability(logits_.data(), valid, *id));
+  watch.lap(Operation::kSampling);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "models/symboliclight/forward.h"
@@ -50,6 +51,11 @@ class Session {
   /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0.
   Status score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
 
+  /// From now on (or no longer) times what worker 0 does; a few microseconds a token.
+  void set_profile(bool on) { profiled_ = on; }
+  /// Time by operation since it was switched on or last taken; zero when off.
+  Profile take_profile() { return std::exchange(profile_, {}); }
+
   /// The float64 pass over ids as a sequence of its own: this session's state is neither read nor written.
   ///
   /// dense_inputs  f32 [L, 3, n, D] recorded by a forward of these ids; null with kF32 and only then
@@ -71,6 +77,7 @@ class Session {
   /// Runs the head over rows [begin, begin + n) of the last pass; logits_ holds [n, stride] after.
   void run_head(size_t begin, size_t n);
   Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
+  Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 
   std::shared_ptr<const Model> model_;
   symboliclight::State state_;
@@ -86,6 +93,8 @@ class Session {
   symboliclight::Activity activity_;
   uint64_t bytes_touched_ = 0;
   std::atomic<bool> cancel_{false};
+  bool profiled_ = false;
+  Profile profile_;
   bool torn_ = false;  // a cancelled pass left the state half written
 };
 

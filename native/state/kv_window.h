@@ -9,16 +9,17 @@ namespace spiked {
 
 /// Keys and values of one layer: the first n_anchors positions, and a ring of the latest ones. A query at t sees
 /// j <= t with t - j <= window or j < n_anchors, and only positions whose layer input had a spike.
+///
+/// A head's keys lie together, and so do its values: attention reads them one head after the other, as long runs of memory.
 class KvWindow {
  public:
-  /// dim: values a position; max_batch: positions that may be written before the oldest of them attends.
-  KvWindow(size_t dim, size_t window, size_t n_anchors, size_t max_batch);
+  /// max_batch: positions that may be written before the oldest of them attends.
+  KvWindow(size_t n_heads, size_t head_dim, size_t window, size_t n_anchors, size_t max_batch);
 
   size_t slot(size_t pos) const { return pos < n_anchors_ ? pos : n_anchors_ + (pos - n_anchors_) % ring_; }
-  float* key(size_t slot) { return keys_.data() + slot * stride_; }
-  float* value(size_t slot) { return values_.data() + slot * stride_; }
-  const float* keys() const { return keys_.data(); }
-  const float* values() const { return values_.data(); }
+  /// Of one head: slot s at keys(head) + s * stride().
+  float* keys(size_t head) { return keys_.data() + head * spiked_.size() * stride_; }
+  float* values(size_t head) { return values_.data() + head * spiked_.size() * stride_; }
   size_t stride() const { return stride_; }
 
   /// Says whether position pos, which is about to be written, had a spike. A position without one needs no key.
@@ -34,8 +35,9 @@ class KvWindow {
 
  private:
   size_t stride_, window_, n_anchors_, ring_;
-  AlignedArray<float> keys_, values_;  // [n_anchors + ring, stride]; pages not reached yet are not resident
-  AlignedArray<uint8_t> spiked_;       // [n_anchors + ring]
+  AlignedArray<float> keys_,
+      values_;  // [n_heads, n_anchors + ring, stride]; pages not reached yet are not resident
+  AlignedArray<uint8_t> spiked_;  // [n_anchors + ring]
 };
 
 }  // namespace spiked

@@ -44,8 +44,8 @@ void widen(int16_t* sums, int32_t* totals, size_t n_rows) {
 
 }  // namespace
 
-void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, const uint32_t* active,
-                   size_t n_active, size_t row_begin, size_t row_end, float* y) {
+void column_sum_i8(const int8_t* w, size_t rows_padded, const uint32_t* active, size_t n_active,
+                   size_t row_begin, size_t row_end, int32_t* out) {
   alignas(32) int16_t sums[kRows];
   alignas(32) int32_t totals[kRows];
   for (size_t begin = row_begin; begin < row_end; begin += kRows) {
@@ -67,10 +67,8 @@ void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, cons
       }
     }
     widen(sums, totals, n_rows);
-    for (size_t r = 0; r < n_rows; r += 8) {
-      const __m256 sum = _mm256_cvtepi32_ps(_mm256_load_si256(at(totals + r)));
-      _mm256_storeu_ps(y + begin + r, _mm256_mul_ps(_mm256_loadu_ps(scale + begin + r), sum));
-    }
+    for (size_t r = 0; r < n_rows; r += 8)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + begin + r), _mm256_load_si256(at(totals + r)));
   }
 }
 

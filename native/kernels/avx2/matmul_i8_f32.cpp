@@ -13,8 +13,8 @@ constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
 constexpr size_t kLineBytes = 64;
 /// Wider rows push the activations out of L1; two panels a pass then halve their traffic.
 constexpr size_t kWideColumns = 4096;
-/// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
-constexpr size_t kTokenBlockBytes = 256 * 1024;
+/// Weights that a batch goes through tile by tile: they should stay in L2.
+constexpr size_t kPanelBlockBytes = 128 * 1024;
 constexpr size_t kTokens = 3;
 
 /// The tree of docs/numerics.md over the eight partial sums of four rows at once.
@@ -87,22 +87,28 @@ void multiply_one_token(const int8_t* w, const float* scale, const float* x, siz
   }
 }
 
-void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t n_tokens,
-                     size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+/// Every panel of a block for one tile of tokens, then the next tile: a tile's activations stay in L1 and the block in L2.
+template <size_t n_tokens>
+void multiply_tile(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols,
+                   size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   for (size_t panel = panel_begin; panel < panel_end; ++panel) {
     const size_t row = panel * kPanelRows;
-    const int8_t* wp = w + row * cols;
-    size_t t = 0;
-    for (; t + kTokens <= n_tokens; t += kTokens) {
-      multiply<1, kTokens>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row,
-                           y_stride);
-    }
-    if (n_tokens - t == 2) {
-      multiply<1, 2>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
-    } else if (n_tokens - t == 1) {
-      multiply<1, 1>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
-    }
+    multiply<1, n_tokens>(w + row * cols, scale + row, x, x_stride, cols, y + row, y_stride);
   }
+}
+
+void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t n_tokens,
+                     size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  size_t t = 0;
+  for (; t + kTokens <= n_tokens; t += kTokens)
+    multiply_tile<kTokens>(w, scale, x + t * x_stride, x_stride, cols, panel_begin, panel_end,
+                           y + t * y_stride, y_stride);
+  if (n_tokens - t == 2)
+    multiply_tile<2>(w, scale, x + t * x_stride, x_stride, cols, panel_begin, panel_end, y + t * y_stride,
+                     y_stride);
+  else if (n_tokens - t == 1)
+    multiply_tile<1>(w, scale, x + t * x_stride, x_stride, cols, panel_begin, panel_end, y + t * y_stride,
+                     y_stride);
 }
 
 }  // namespace
@@ -113,12 +119,10 @@ void matmul_i8_f32(const int8_t* w, const float* scale, const float* x, size_t x
     multiply_one_token(w, scale, x, cols, panel_begin, panel_end, y);
     return;
   }
-  const size_t fitting = cols == 0 ? batch : kTokenBlockBytes / (cols * sizeof(float));
-  const size_t block = fitting < 4 * kTokens ? 4 * kTokens : fitting / kTokens * kTokens;
-  for (size_t t = 0; t < batch; t += block) {
-    const size_t n_tokens = batch - t < block ? batch - t : block;
-    multiply_tokens(w, scale, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end,
-                    y + t * y_stride, y_stride);
+  const size_t fitting = kPanelBlockBytes / (kPanelRows * cols + 1), block = fitting == 0 ? 1 : fitting;
+  for (size_t panel = panel_begin; panel < panel_end; panel += block) {
+    const size_t end = panel_end - panel < block ? panel_end : panel + block;
+    multiply_tokens(w, scale, x, x_stride, batch, cols, panel, end, y, y_stride);
   }
 }
 

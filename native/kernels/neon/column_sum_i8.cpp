@@ -39,8 +39,8 @@ void widen(int16_t* sums, int32_t* totals, size_t n_rows) {
 
 }  // namespace
 
-void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, const uint32_t* active,
-                   size_t n_active, size_t row_begin, size_t row_end, float* y) {
+void column_sum_i8(const int8_t* w, size_t rows_padded, const uint32_t* active, size_t n_active,
+                   size_t row_begin, size_t row_end, int32_t* out) {
   int16_t sums[kRows];
   int32_t totals[kRows];
   for (size_t begin = row_begin; begin < row_end; begin += kRows) {
@@ -61,10 +61,7 @@ void column_sum_i8(const int8_t* w, const float* scale, size_t rows_padded, cons
       }
     }
     widen(sums, totals, n_rows);
-    for (size_t r = 0; r < n_rows; r += 4) {
-      const float32x4_t sum = vcvtq_f32_s32(vld1q_s32(totals + r));
-      vst1q_f32(y + begin + r, vmulq_f32(vld1q_f32(scale + begin + r), sum));
-    }
+    for (size_t r = 0; r < n_rows; r += 4) vst1q_s32(out + begin + r, vld1q_s32(totals + r));
   }
 }
 

@@ -13,6 +13,8 @@ bool same(float a, float b) {
 
 bool same(uint32_t a, uint32_t b) { return a == b; }
 
+bool same(int32_t a, int32_t b) { return a == b; }
+
 bool same(int8_t a, int8_t b) { return a == b; }
 
 bool same(int16_t a, int16_t b) { return a == b; }
@@ -24,6 +26,10 @@ std::string difference(const char* what, size_t i, float expected, float found) 
 
 std::string difference(const char* what, size_t i, uint32_t expected, uint32_t found) {
   return format("%s[%zu]: expected %u, found %u", what, i, expected, found);
+}
+
+std::string difference(const char* what, size_t i, int32_t expected, int32_t found) {
+  return format("%s[%zu]: expected %d, found %d", what, i, expected, found);
 }
 
 std::string difference(const char* what, size_t i, int8_t expected, int8_t found) {

@@ -27,10 +27,15 @@ Kernels wrong_kernels() {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
     flip_last(y, end);
   };
-  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
-                       size_t n_active, size_t begin, size_t end, float* y) {
-    scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
-    flip_last(y, end);
+  k.column_sum_i8 = [](const int8_t* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
+                       size_t end, int32_t* sums) {
+    scalar_kernels().column_sum_i8(w, rows, active, n_active, begin, end, sums);
+    if (end != begin) sums[end - 1] ^= 1;
+  };
+  k.scale_sums = [](const int32_t* parts, size_t stride, size_t n_parts, const float* scale, size_t begin,
+                    size_t end, float* y) {
+    scalar_kernels().scale_sums(parts, stride, n_parts, scale, begin, end, y);
+    if (end != begin) flip(y[end - 1]);
   };
   k.column_product_f32 = [](const float* w, size_t rows, const float* x, size_t cols, size_t begin,
                             size_t end, float* y) {
@@ -109,9 +114,14 @@ Kernels overrunning_kernels() {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
     y[end] = kStray;
   };
-  k.column_sum_i8 = [](const int8_t* w, const float* scale, size_t rows, const uint32_t* active,
-                       size_t n_active, size_t begin, size_t end, float* y) {
-    scalar_kernels().column_sum_i8(w, scale, rows, active, n_active, begin, end, y);
+  k.column_sum_i8 = [](const int8_t* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
+                       size_t end, int32_t* sums) {
+    scalar_kernels().column_sum_i8(w, rows, active, n_active, begin, end, sums);
+    sums[end] = static_cast<int32_t>(kStrayIndex);
+  };
+  k.scale_sums = [](const int32_t* parts, size_t stride, size_t n_parts, const float* scale, size_t begin,
+                    size_t end, float* y) {
+    scalar_kernels().scale_sums(parts, stride, n_parts, scale, begin, end, y);
     y[end] = kStray;
   };
   k.column_product_f32 = [](const float* w, size_t rows, const float* x, size_t cols, size_t begin,

@@ -26,22 +26,21 @@ Input<uint32_t> choose(Random& random, size_t n) {
   return active;
 }
 
-/// run(kernel, w, scale, active, shape, y)
-template <typename W, typename Kernel, typename Run>
+/// run(kernel, w, active, shape, y)
+template <typename W, typename Y, typename Kernel, typename Run>
 void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
   Random random(tally.seed());
   for (const Shape& s : kShapes) {
     for (Pattern pattern : kPatterns) {
       const Input<W> w(random, pattern, s.rows * kColumns);
-      const Input<float> scale(random, Pattern::kRandom, s.rows);
       for (size_t n_active : kActive) {
         tally.begin_case(format("%zu rows [%zu, %zu), %zu active columns, %s", s.rows, s.row_begin, s.row_end,
                                 n_active, name(pattern)));
         const Input<uint32_t> active = choose(random, n_active);
         const Input<float> before(random, Pattern::kRandom, s.rows);
-        Output<float> y(before.data(), s.rows, random.below(4));
-        run(scalar, w.data(), scale.data(), active, s, y.reference());
-        run(tested, w.data(), scale.data(), active, s, y.tested());
+        Output<Y> y(reinterpret_cast<const Y*>(before.data()), s.rows, random.below(4));
+        run(scalar, w.data(), active, s, y.reference());
+        run(tested, w.data(), active, s, y.tested());
         y.compare(tally, "y");
         if (tally.done()) return;
       }
@@ -52,27 +51,49 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
 }  // namespace
 
 void sweep_column_sum_f32(ColumnSumF32 scalar, ColumnSumF32 tested, Tally& tally) {
-  sweep<float>(
+  sweep<float, float>(
       scalar, tested, tally,
-      [](ColumnSumF32 kernel, const float* w, const float*, const Input<uint32_t>& active, const Shape& s,
-         float* y) { kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y); });
+      [](ColumnSumF32 kernel, const float* w, const Input<uint32_t>& active, const Shape& s, float* y) {
+        kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
+      });
 }
 
 void sweep_column_product_f32(ColumnProductF32 scalar, ColumnProductF32 tested, Tally& tally) {
-  sweep<float>(scalar, tested, tally,
-               [](ColumnProductF32 kernel, const float* w, const float*, const Input<uint32_t>& active,
-                  const Shape& s, float* y) {
-                 // As many columns as the case has active ones; any numbers do for x.
-                 kernel(w, s.rows, w + kColumns, active.size(), s.row_begin, s.row_end, y);
-               });
+  sweep<float, float>(
+      scalar, tested, tally,
+      [](ColumnProductF32 kernel, const float* w, const Input<uint32_t>& active, const Shape& s, float* y) {
+        // As many columns as the case has active ones; any numbers do for x.
+        kernel(w, s.rows, w + kColumns, active.size(), s.row_begin, s.row_end, y);
+      });
 }
 
 void sweep_column_sum_i8(ColumnSumI8 scalar, ColumnSumI8 tested, Tally& tally) {
-  sweep<int8_t>(scalar, tested, tally,
-                [](ColumnSumI8 kernel, const int8_t* w, const float* scale, const Input<uint32_t>& active,
-                   const Shape& s, float* y) {
-                  kernel(w, scale, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
-                });
+  sweep<int8_t, int32_t>(
+      scalar, tested, tally,
+      [](ColumnSumI8 kernel, const int8_t* w, const Input<uint32_t>& active, const Shape& s, int32_t* sums) {
+        kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, sums);
+      });
+}
+
+void sweep_scale_sums(ScaleSums scalar, ScaleSums tested, Tally& tally) {
+  constexpr size_t kParts[] = {1, 2, 3, 8};
+  Random random(tally.seed());
+  for (const Shape& s : kShapes) {
+    for (size_t n_parts : kParts) {
+      const size_t stride = s.rows + 16 * random.below(2);
+      tally.begin_case(format("%zu rows [%zu, %zu), %zu parts", s.rows, s.row_begin, s.row_end, n_parts));
+      Input<int32_t> parts(n_parts * stride);
+      // Their total stays below 2^31.
+      for (size_t i = 0; i < parts.size(); ++i)
+        parts[i] = static_cast<int32_t>(random.below(size_t{1} << 28)) - (1 << 27);
+      const Input<float> scale(random, Pattern::kRandom, s.rows), before(random, Pattern::kRandom, s.rows);
+      Output<float> y(before.data(), s.rows, random.below(4));
+      scalar(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.reference());
+      tested(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.tested());
+      y.compare(tally, "y");
+      if (tally.done()) return;
+    }
+  }
 }
 
 }  // namespace spiked::kernels::testing

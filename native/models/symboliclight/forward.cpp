@@ -17,6 +17,9 @@ namespace spiked::symboliclight {
 namespace {
 
 /// One worker's walk through the model; all workers walk together and meet at barriers.
+///
+/// What a position needs as a whole (norms, thresholds) is shared out by position. In a pass of one position every worker does it for
+/// itself, on its own copy of the stream: the same operations give the same bits, and half of the barriers go.
 class Walk {
  public:
   Walk(const Pass& p, const int32_t* ids, size_t n, State& st, Scratch& s, Trace* trace, Team& team,
@@ -30,12 +33,16 @@ class Walk {
         n_(n),
         st_(st),
         s_(s),
-        trace_(trace),
+        trace_(team.index() == 0 || n > 1 ? trace : nullptr),
+        given_(trace == nullptr ? SpikeBytes<const uint8_t>() : trace->given),
+        stride_(trace == nullptr ? 0 : trace->stride),
         team_(team),
         stop_(stop),
         me_(s.workers[team.index()]),
+        stream_(n == 1 && team.index() != 0 ? me_.own : s.stream),
         rows_{p.activations, me_.q8.data(), me_.q16.data(), me_.q_scale, s.d_stride},
-        factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))) {}
+        factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))),
+        watch_(team.index() == 0 ? p.profile : nullptr) {}
 
   void run(Activity& activity) {
     me_.margin_encoder = me_.margin_mixer = me_.margin_ffn = std::numeric_limits<float>::infinity();
@@ -51,46 +58,64 @@ class Walk {
 
  private:
   float* row(AlignedArray<float>& m, size_t t) const { return m.data() + t * s_.d_stride; }
-  uint32_t* spikes(size_t t) const { return s_.spikes.data() + t * s_.d_stride; }
-  uint32_t* fired(size_t t) const { return s_.fired.data() + t * s_.f_stride; }
-  Range tokens() const { return share(n_, 1, team_.index(), team_.size()); }
+  float* c(size_t t) const { return row(stream_.c, t); }
+  uint32_t* spikes(size_t t) const { return stream_.spikes.data() + t * s_.d_stride; }
+  uint32_t* fired(size_t t) const { return stream_.fired.data() + t * s_.f_stride; }
   size_t dim() const { return cfg_.embed_dim; }
+
+  // The positions of which this worker computes what they need as a whole, and of which it writes what all workers read.
+  Range positions() const { return n_ == 1 ? Range{0, 1} : shared_positions(); }
+  Range shared_positions() const { return share(n_, 1, team_.index(), team_.size()); }
+
+  void barrier() {
+    team_.barrier();
+    watch_.lap(Operation::kBarriers);
+  }
+  // After work by position: a worker that did all of it for itself need not wait.
+  void position_barrier() {
+    if (n_ != 1) barrier();
+  }
 
   // x = LN(E[token]); the membrane integrates, fires and resets in position order; c0 = x.
   void encode() {
-    const Range mine = tokens();
+    const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t)
       ops::layer_norm(k_, w_.embedding + static_cast<size_t>(ids_[t]) * dim(), w_.encoder_norm, dim(),
-                      row(s_.c, t));
-    team_.barrier();
+                      row(s_.stream.c, t));
+    position_barrier();
     if (team_.index() == 0) {
       for (size_t t = 0; t < n_; ++t) {
         if (trace_ != nullptr)
-          me_.margin_encoder = ops::membrane_margin(st_.membrane.data(), row(s_.c, t), dim(), cfg_.leak,
+          me_.margin_encoder = ops::membrane_margin(st_.membrane.data(), c(t), dim(), cfg_.leak,
                                                     cfg_.threshold, me_.margin_encoder);
-        s_.n_spikes[t] = fire_membrane(t);
+        stream_.n_spikes[t] = fire_membrane(t);
         if (trace_ != nullptr && trace_->active_encoder != nullptr)
-          trace_->active_encoder[t] = static_cast<int32_t>(s_.n_spikes[t]);
+          trace_->active_encoder[t] = static_cast<int32_t>(stream_.n_spikes[t]);
       }
       stop_ = cancel_.load(std::memory_order_relaxed);
     }
-    team_.barrier();
+    watch_.lap(Operation::kEncode);
+    barrier();
+    if (&stream_ == &s_.stream) return;
+    std::memcpy(c(0), s_.stream.c.data(), dim() * sizeof(float));
+    stream_.n_spikes[0] = s_.stream.n_spikes[0];
+    std::memcpy(spikes(0), s_.stream.spikes.data(), stream_.n_spikes[0] * sizeof(uint32_t));
   }
 
   size_t fire_membrane(size_t t) {
-    float *m = st_.membrane.data(), *x = row(s_.c, t);
+    float *m = st_.membrane.data(), *x = c(t);
     if (trace_ != nullptr && trace_->spikes.encoder != nullptr)
       ops::membrane_record(m, x, dim(), cfg_.leak, cfg_.threshold, trace_->spikes.encoder + t * dim());
-    if (trace_ != nullptr && trace_->given.encoder != nullptr)
-      return ops::membrane_step_given(m, x, dim(), cfg_.leak, cfg_.threshold,
-                                      trace_->given.encoder + t * dim(), spikes(t));
+    if (given_.encoder != nullptr)
+      return ops::membrane_step_given(m, x, dim(), cfg_.leak, cfg_.threshold, given_.encoder + t * dim(),
+                                      spikes(t));
     return ops::membrane_step(k_, m, x, dim(), cfg_.leak, cfg_.threshold, spikes(t));
   }
 
-  // Position t's threshold test of one layer; recorded and given are the trace's arrays of these neurons, [L, stride, n].
+  // Position t's threshold test of one layer; recorded and given are arrays of these neurons, [L, stride, n].
   size_t fire(size_t layer, size_t t, const float* z, size_t n, uint32_t* active, uint8_t* recorded,
               const uint8_t* given) {
-    const size_t at = trace_ == nullptr ? 0 : (layer * trace_->stride + t) * n;
+    const size_t at = stride_ == 0 ? 0 : (layer * stride_ + t) * n;
     if (recorded != nullptr) ops::record(z, n, cfg_.threshold, recorded + at);
     if (given != nullptr) return ops::fire_given(z, n, cfg_.threshold, given + at, active);
     return ops::fire(k_, z, n, cfg_.threshold, active);
@@ -98,7 +123,7 @@ class Walk {
 
   void note_dense_input(size_t layer, size_t which, AlignedArray<float>& x) {
     if (trace_ == nullptr || trace_->dense_inputs == nullptr) return;
-    const Range mine = tokens();
+    const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t)
       std::memcpy(trace_->dense_inputs + ((layer * 3 + which) * trace_->stride + t) * dim(), row(x, t),
                   dim() * sizeof(float));
@@ -106,17 +131,17 @@ class Walk {
 
   void count_spikes(size_t layer, Activity& activity) {
     for (size_t t = 0; t < n_; ++t) {
-      activity.mixer_active += s_.n_spikes[t];
+      activity.mixer_active += stream_.n_spikes[t];
       activity.mixer_total += dim();
       if (trace_ != nullptr && trace_->active_mixer != nullptr)
-        trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_spikes[t]);
-      if (cfg_.sparse_attn) st_.kv[layer].mark(st_.position + t, s_.n_spikes[t] != 0);
+        trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(stream_.n_spikes[t]);
+      if (cfg_.sparse_attn) st_.kv[layer].mark(st_.position + t, stream_.n_spikes[t] != 0);
     }
   }
 
   bool any_spike() const {
     for (size_t t = 0; t < n_; ++t)
-      if (s_.n_spikes[t] != 0) return true;
+      if (stream_.n_spikes[t] != 0) return true;
     return false;
   }
 
@@ -137,42 +162,83 @@ class Walk {
       ops::linear(k_, w, x.data(), s_.d_stride, n_, panels.begin, panels.end, y.data(), y_stride);
   }
 
+  // Whether the workers share out the active columns of w instead of its rows: whole columns are longer runs of memory, but what the
+  // workers summed must be put together, which only pays for one position.
+  bool by_columns(const Matrix& w) const { return n_ == 1 && team_.size() > 1 && ops::exact_sums(w); }
+
+  // y = W s over this worker's rows, for the binary inputs s of each position; or this worker's columns of it, into its part.
+  void spike_sums(const Matrix& w, const AlignedArray<uint32_t>& active, size_t active_stride,
+                  const size_t* n_active, AlignedArray<int32_t>& parts, AlignedArray<float>& y) {
+    if (by_columns(w)) {
+      const Range mine = share(n_active[0], 1, team_.index(), team_.size());
+      ops::column_sums(k_, w, active.data() + mine.begin, mine.end - mine.begin,
+                       parts.data() + team_.index() * s_.d_stride);
+    } else {
+      const Range rows = units(w);
+      for (size_t t = 0; t < n_; ++t)
+        ops::spike_sum(k_, w, active.data() + t * active_stride, n_active[t], rows.begin, rows.end,
+                       {me_.sums.data(), me_.ones.data()}, row(y, t));
+    }
+    watch_.lap(Operation::kColumnSums);
+  }
+
+  // Rows [begin, end) of position t's y = W s, from the workers' parts where they shared out the columns.
+  const float* summed(const Matrix& w, const AlignedArray<int32_t>& parts, AlignedArray<float>& y, size_t t,
+                      size_t begin, size_t end) {
+    if (!by_columns(w)) return row(y, t);
+    ops::scale_sums(k_, w, parts.data(), s_.d_stride, team_.size(), begin, end, me_.scaled.data());
+    return me_.scaled.data();
+  }
+
+  // c = LN(c + y) of position t.
+  void add_norm(size_t t, const float* y, const ops::NormWeights& norm) {
+    ops::add_norm(k_, c(t), y, norm, dim(), me_.sum.data());
+  }
+
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
   void mix(size_t layer, const BlockWeights& b) {
-    const Range rows = units(b.tcam);
-    for (size_t t = 0; t < n_; ++t)
-      ops::spike_sum(k_, b.tcam, spikes(t), s_.n_spikes[t], rows.begin, rows.end, me_.ones.data(),
-                     row(s_.a, t));
+    spike_sums(b.tcam, stream_.spikes, s_.d_stride, stream_.n_spikes, s_.mixer_parts, s_.a);
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
     if (cfg_.sparse_attn && b.own_angles) angles(b.inv_freq);
-    note_dense_input(layer, 0, s_.c);
+    note_dense_input(layer, 0, stream_.c);
     if (attend) {
-      prepare(s_.c);
-      linear(b.q, s_.c, s_.q, s_.d_stride);
-      linear(b.k, s_.c, s_.k, s_.d_stride);
-      linear(b.v, s_.c, s_.v, s_.d_stride);
+      prepare(stream_.c);
+      linear(b.q, stream_.c, s_.q, s_.d_stride);
+      linear(b.k, stream_.c, s_.k, s_.d_stride);
+      linear(b.v, stream_.c, s_.v, s_.d_stride);
     }
-    team_.barrier();
+    watch_.lap(Operation::kProjections);
+    barrier();
+    if (attend) find_keys(st_.kv[layer]);
     const Range heads = share(cfg_.n_heads, 1, team_.index(), team_.size());
     for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
-    team_.barrier();
+    watch_.lap(Operation::kAttention);
+    barrier();
     note_dense_input(layer, 1, s_.u);
     prepare(s_.u);
-    linear(b.out, s_.u, s_.a, s_.d_stride);
-    team_.barrier();
-    const Range mine = tokens();
-    for (size_t t = mine.begin; t < mine.end; ++t)
-      ops::add_norm(k_, row(s_.c, t), row(s_.a, t), b.tcam_norm, dim(), row(s_.x, t));
-    team_.barrier();
+    linear(b.out, s_.u, s_.q, s_.d_stride);
+    watch_.lap(Operation::kProjections);
+    barrier();
+    const Range mine = positions();
+    for (size_t t = mine.begin; t < mine.end; ++t) add_norm(t, row(s_.q, t), b.tcam_norm);
+    watch_.lap(Operation::kNorms);
+    position_barrier();
   }
 
   void angles(const float* inv_freq) {
     const size_t half = cfg_.head_dim / 2;
-    const Range mine = tokens();
+    const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t)
       ops::rope_angles(inv_freq, half, st_.position + t, s_.cos.data() + t * half, s_.sin.data() + t * half);
   }
+
+  void find_keys(const KvWindow& kv) {
+    for (size_t t = 0; t < n_; ++t)
+      if (stream_.n_spikes[t] != 0)
+        me_.n_keys[t] = kv.visible(st_.position + t, slots(t));  // at least its own
+  }
+  uint32_t* slots(size_t t) { return me_.slots.data() + t * me_.scores.size(); }
 
   // One head over all positions of the pass, in order; its keys and values are read by this worker only.
   void head(size_t layer, const BlockWeights& b, size_t h, bool attend) {
@@ -180,25 +246,25 @@ class Walk {
     float* state = st_.decay.data() + layer * dim() + at;
     const float beta = math::sigmoid_f32(b.decay_raw[h]);
     for (size_t t = 0; t < n_; ++t) {
-      ops::decay_step(k_, state, row(s_.a, t) + at, beta, d);
+      ops::decay_step(k_, state, summed(b.tcam, s_.mixer_parts, s_.a, t, at, at + d) + at, beta, d);
       float* u = row(s_.u, t) + at;
       if (!cfg_.sparse_attn) {
         for (size_t i = 0; i < d; ++i) u[i] = state[i];
         continue;
       }
       for (size_t i = 0; i < d; ++i) u[i] = 0.0f;
-      if (attend && s_.n_spikes[t] != 0) {
+      if (attend && stream_.n_spikes[t] != 0) {
         KvWindow& kv = st_.kv[layer];
         const size_t slot = kv.slot(st_.position + t);
         const float *cos = s_.cos.data() + t * half, *sin = s_.sin.data() + t * half;
-        float *q = row(s_.q, t) + at, *key = kv.key(slot) + at, *value = kv.value(slot) + at;
+        float *q = row(s_.q, t) + at, *key = kv.keys(h) + slot * kv.stride(),
+              *value = kv.values(h) + slot * kv.stride();
         for (size_t i = 0; i < d; ++i) key[i] = row(s_.k, t)[at + i];
         for (size_t i = 0; i < d; ++i) value[i] = row(s_.v, t)[at + i];
         ops::rope(k_, q, cos, sin, half);
         ops::rope(k_, key, cos, sin, half);
-        const size_t n_keys = kv.visible(st_.position + t, me_.slots.data());  // at least the query itself
-        ops::attend(k_, q, {kv.keys() + at, kv.values() + at, kv.stride()}, me_.slots.data(), n_keys, d,
-                    factor_, me_.scores.data(), u);
+        ops::attend(k_, q, {kv.keys(h), kv.values(h), kv.stride()}, slots(t), me_.n_keys[t], d, factor_,
+                    me_.scores.data(), u);
       }
       ops::mix(k_, b.gate, u, state, d, u);
     }
@@ -206,43 +272,56 @@ class Walk {
 
   // z = W_up c'; f = [z >= theta]; c'' = LN(c' + W_down f); the next block's spikes are [c'' >= theta].
   void feed_forward(size_t layer, const BlockWeights& b, Activity& activity) {
-    const SpikeBytes<uint8_t> recorded = trace_ == nullptr ? SpikeBytes<uint8_t>() : trace_->spikes;
-    const SpikeBytes<const uint8_t> given = trace_ == nullptr ? SpikeBytes<const uint8_t>() : trace_->given;
-    note_dense_input(layer, 2, s_.c);
-    prepare(s_.c);
-    linear(b.up, s_.c, s_.z, s_.f_stride);
-    team_.barrier();
-    const Range mine = tokens();
+    note_dense_input(layer, 2, stream_.c);
+    prepare(stream_.c);
+    linear(b.up, stream_.c, s_.z, s_.f_stride);
+    watch_.lap(Operation::kProjections);
+    barrier();
+    fire_ffn(layer);
+    position_barrier();
+    if (team_.index() == 0) {
+      for (size_t t = 0; t < n_; ++t) activity.ffn_active += stream_.n_fired[t];
+      activity.ffn_total += n_ * cfg_.ffn_dim;
+      stop_ = cancel_.load(std::memory_order_relaxed);
+    }
+    // Into u: it was last read before two barriers, and is not written before the next one, so that no worker need wait for the
+    // others to have read these sums.
+    spike_sums(b.down, stream_.fired, s_.f_stride, stream_.n_fired, s_.down_parts, s_.u);
+    barrier();
+    const Range mine = positions();
+    for (size_t t = mine.begin; t < mine.end; ++t)
+      add_norm(t, summed(b.down, s_.down_parts, s_.u, t, 0, dim()), b.ffn_norm);
+    watch_.lap(Operation::kNorms);
+    fire_block(layer);
+    position_barrier();
+  }
+
+  void fire_ffn(size_t layer) {
+    uint8_t* recorded = trace_ == nullptr ? nullptr : trace_->spikes.ffn;
+    const Range mine = positions();
     for (size_t t = mine.begin; t < mine.end; ++t) {
       const float* z = s_.z.data() + t * s_.f_stride;
-      s_.n_fired[t] = fire(layer, t, z, cfg_.ffn_dim, fired(t), recorded.ffn, given.ffn);
+      stream_.n_fired[t] = fire(layer, t, z, cfg_.ffn_dim, fired(t), recorded, given_.ffn);
       if (trace_ == nullptr) continue;
       me_.margin_ffn = ops::margin(z, cfg_.ffn_dim, cfg_.threshold, me_.margin_ffn);
       if (trace_->active_ffn != nullptr)
-        trace_->active_ffn[layer * trace_->stride + t] = static_cast<int32_t>(s_.n_fired[t]);
+        trace_->active_ffn[layer * trace_->stride + t] = static_cast<int32_t>(stream_.n_fired[t]);
     }
-    team_.barrier();
-    if (team_.index() == 0) {
-      for (size_t t = 0; t < n_; ++t) activity.ffn_active += s_.n_fired[t];
-      activity.ffn_total += n_ * cfg_.ffn_dim;
-    }
-    const Range rows = units(b.down);
-    for (size_t t = 0; t < n_; ++t)
-      ops::spike_sum(k_, b.down, fired(t), s_.n_fired[t], rows.begin, rows.end, me_.ones.data(),
-                     row(s_.a, t));
-    team_.barrier();
+    watch_.lap(Operation::kThresholds);
+  }
+
+  void fire_block(size_t layer) {
+    uint8_t* recorded = trace_ == nullptr ? nullptr : trace_->spikes.block;
+    const Range mine = positions();
     for (size_t t = mine.begin; t < mine.end; ++t) {
-      float* c = row(s_.c, t);
-      ops::add_norm(k_, c, row(s_.a, t), b.ffn_norm, dim(), row(s_.x, t));
-      s_.n_spikes[t] = fire(layer, t, c, dim(), spikes(t), recorded.block, given.block);
+      stream_.n_spikes[t] = fire(layer, t, c(t), dim(), spikes(t), recorded, given_.block);
       if (trace_ == nullptr) continue;
       if (layer + 1 < cfg_.n_layers)
-        me_.margin_mixer = ops::margin(c, dim(), cfg_.threshold, me_.margin_mixer);
+        me_.margin_mixer = ops::margin(c(t), dim(), cfg_.threshold, me_.margin_mixer);
       if (trace_->block_out != nullptr)
-        for (size_t i = 0; i < dim(); ++i) trace_->block_out[(layer * trace_->stride + t) * dim() + i] = c[i];
+        std::memcpy(trace_->block_out + (layer * trace_->stride + t) * dim(), c(t), dim() * sizeof(float));
     }
-    if (team_.index() == 0) stop_ = cancel_.load(std::memory_order_relaxed);
-    team_.barrier();
+    watch_.lap(Operation::kThresholds);
   }
 
   const kernels::Kernels& k_;
@@ -254,12 +333,16 @@ class Walk {
   size_t n_;
   State& st_;
   Scratch& s_;
-  Trace* trace_;
+  Trace* trace_;  // of the worker that records a position; null for the others
+  SpikeBytes<const uint8_t> given_;
+  size_t stride_;  // of the trace
   Team& team_;
   bool& stop_;
   Scratch::Worker& me_;
+  Stream& stream_;
   ops::QuantizedRows rows_;
   float factor_;
+  Stopwatch watch_;
 };
 
 float smaller(float a, float b) { return b < a ? b : a; }

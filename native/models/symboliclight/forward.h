@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 
+#include "base/profile.h"
 #include "models/symboliclight/spike_bytes.h"
 #include "models/symboliclight/state.h"
 #include "models/symboliclight/weights.h"
@@ -29,6 +30,7 @@ struct Pass {
   const Weights& weights;
   const std::atomic<bool>& cancel;
   ops::Activations activations;  ///< of the blocks' dense products; all but kF32 need quantised weights
+  Profile* profile;              ///< null: not measured
 };
 
 /// Columns read by one pass, of how many.
@@ -36,7 +38,7 @@ struct Activity {
   uint64_t mixer_active = 0, ffn_active = 0, mixer_total = 0, ffn_total = 0;
 };
 
-/// Feeds n ids (1 <= n <= kMaxBatch, all < V) at state.position; scratch.c [n, D] then holds the vectors the head reads.
+/// Feeds n ids (1 <= n <= kMaxBatch, all < V) at state.position; scratch.stream.c [n, D] then holds the vectors the head reads.
 ///
 /// Returns false when cancelled: the state is then torn and must be reset. The bits depend on neither n nor the number of workers.
 /// Source: specification of SymbolicLight V1 (arXiv:2605.21333); docs/numerics.md for the order of every sum.

@@ -7,7 +7,8 @@ namespace spiked::symboliclight {
 State::State(const Config& c) : membrane(c.embed_dim), decay(static_cast<size_t>(c.n_layers) * c.embed_dim) {
   if (!c.sparse_attn) return;
   kv.reserve(c.n_layers);
-  for (uint32_t i = 0; i < c.n_layers; ++i) kv.emplace_back(c.embed_dim, c.window, c.n_anchors, kMaxBatch);
+  for (uint32_t i = 0; i < c.n_layers; ++i)
+    kv.emplace_back(c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch);
 }
 
 size_t State::size_bytes() const {
@@ -16,27 +17,35 @@ size_t State::size_bytes() const {
   return n;
 }
 
+Stream::Stream(size_t n_positions, size_t d_stride, size_t f_stride)
+    : c(n_positions * d_stride), spikes(n_positions * d_stride), fired(n_positions * f_stride) {}
+
+size_t Stream::size_bytes() const {
+  return c.size() * sizeof(float) + (spikes.size() + fired.size()) * sizeof(uint32_t);
+}
+
 Scratch::Scratch(const Config& cfg, unsigned n_workers)
     : d_stride(round_up(cfg.embed_dim, layout::kActivationPad)),
       f_stride(round_up(cfg.ffn_dim, layout::kActivationPad)),
-      x(kMaxBatch * d_stride),
-      c(kMaxBatch * d_stride),
+      stream(kMaxBatch, d_stride, f_stride),
       a(kMaxBatch * d_stride),
       q(kMaxBatch * d_stride),
       k(kMaxBatch * d_stride),
       v(kMaxBatch * d_stride),
       u(kMaxBatch * d_stride),
       z(kMaxBatch * f_stride),
-      spikes(kMaxBatch * d_stride),
-      fired(kMaxBatch * f_stride),
-      n_spikes{},
-      n_fired{},
+      mixer_parts(n_workers * d_stride),
+      down_parts(n_workers * d_stride),
       cos(kMaxBatch * (cfg.head_dim / 2)),
       sin(kMaxBatch * (cfg.head_dim / 2)),
       workers(n_workers) {
   const size_t visible = cfg.sparse_attn ? static_cast<size_t>(cfg.window) + cfg.n_anchors + 1 : 0;
   for (Worker& w : workers) {
-    w.slots.resize(visible);
+    w.own = Stream(1, d_stride, f_stride);
+    w.sum = AlignedArray<float>(d_stride);
+    w.scaled = AlignedArray<float>(d_stride);
+    w.sums = AlignedArray<int32_t>(d_stride);
+    w.slots.resize(kMaxBatch * visible);
     w.scores.resize(visible);
     // Each worker quantises for itself: cheaper than a barrier. Pages of a precision that is not in use cost nothing.
     w.q8 = AlignedArray<int8_t>(kMaxBatch * d_stride);
@@ -46,11 +55,12 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
 }
 
 size_t Scratch::size_bytes() const {
-  size_t n = (x.size() + c.size() + a.size() + q.size() + k.size() + v.size() + u.size() + z.size() +
-              cos.size() + sin.size()) *
+  size_t n = (a.size() + q.size() + k.size() + v.size() + u.size() + z.size() + cos.size() + sin.size()) *
              sizeof(float);
-  n += (spikes.size() + fired.size()) * sizeof(uint32_t);
-  for (const Worker& w : workers) n += w.slots.size() * (sizeof(uint32_t) + sizeof(float));
+  n += stream.size_bytes();
+  for (const Worker& w : workers)
+    n += w.own.size_bytes() + w.sum.size() * sizeof(float) + w.slots.size() * sizeof(uint32_t) +
+         w.scores.size() * sizeof(float);
   return n;
 }
 

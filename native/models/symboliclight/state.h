@@ -22,31 +22,47 @@ struct State {
   size_t size_bytes() const;
 };
 
-/// What a pass writes and nobody reads afterwards, except `c` (the hidden states) and the counts.
+/// What every worker reads of up to B positions: the residual stream and the spikes that it caused.
+struct Stream {
+  Stream() = default;
+  Stream(size_t n_positions, size_t d_stride, size_t f_stride);
+
+  AlignedArray<float> c;          ///< [B, D]
+  AlignedArray<uint32_t> spikes;  ///< [B, D] active inputs of the mixer
+  AlignedArray<uint32_t> fired;   ///< [B, F] active inputs of down
+  size_t n_spikes[kMaxBatch] = {};
+  size_t n_fired[kMaxBatch] = {};
+
+  size_t size_bytes() const;
+};
+
+/// What a pass writes and nobody reads afterwards, except the stream (the hidden states).
 struct Scratch {
   Scratch(const Config& c, unsigned n_workers);
 
-  size_t d_stride, f_stride;      ///< floats a row, padded
-  AlignedArray<float> x;          ///< [B, D] work row
-  AlignedArray<float> c;          ///< [B, D] residual stream
-  AlignedArray<float> a;          ///< [B, D] mixer sums, then projections
-  AlignedArray<float> q, k, v;    ///< [B, D]
-  AlignedArray<float> u;          ///< [B, D] mixed heads
-  AlignedArray<float> z;          ///< [B, F]
-  AlignedArray<uint32_t> spikes;  ///< [B, D] active inputs of the mixer
-  AlignedArray<uint32_t> fired;   ///< [B, F] active inputs of down
-  size_t n_spikes[kMaxBatch];
-  size_t n_fired[kMaxBatch];
+  size_t d_stride, f_stride;    ///< floats a row, padded
+  Stream stream;                ///< [B]
+  AlignedArray<float> a;        ///< [B, D] mixer sums
+  AlignedArray<float> q, k, v;  ///< [B, D]; q takes the products of out, too
+  AlignedArray<float> u;        ///< [B, D] mixed heads, then the sums of down
+  AlignedArray<float> z;        ///< [B, F]
+  AlignedArray<int32_t> mixer_parts,
+      down_parts;                ///< [workers, D] each worker's columns of a position's integer sums
   AlignedArray<float> cos, sin;  ///< [B, d/2]
 
-  /// One worker's own: attention of one head.
+  /// One worker's own.
   struct Worker {
-    std::vector<uint32_t> slots;  ///< [visible]
-    std::vector<float> scores;    ///< [visible]
-    AlignedArray<int8_t> q8;      ///< [B, D] the dense input, when activations are i8
-    AlignedArray<int16_t> q16;    ///< [B, D] the same, when they are i16
+    Stream own;                   ///< [1] this worker's copy where a pass has one position
+    AlignedArray<float> sum;      ///< [D] a residual sum before its norm
+    AlignedArray<float> scaled;   ///< [D] a position's integer sums, put together
+    std::vector<uint32_t> slots;  ///< [B, visible] the keys that each position sees
+    size_t n_keys[kMaxBatch];
+    std::vector<float> scores;  ///< [visible]
+    AlignedArray<int8_t> q8;    ///< [B, D] the dense input, when activations are i8
+    AlignedArray<int16_t> q16;  ///< [B, D] the same, when they are i16
     float q_scale[kMaxBatch];
-    AlignedArray<float> ones;  ///< [max(D, F)] a list of spikes as 0 and 1, where a layout plan needs it so
+    AlignedArray<int32_t> sums;  ///< [D] integer column sums
+    AlignedArray<float> ones;    ///< [max(D, F)] a list of spikes as 0 and 1, where a layout plan needs it so
     float margin_encoder, margin_mixer, margin_ffn;
   };
   std::vector<Worker> workers;

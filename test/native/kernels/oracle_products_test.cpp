@@ -174,7 +174,13 @@ const unit::Unit columns_unit("oracle: column_sum_f32 against f64, column_sum_i8
   }
   std::vector<float> y(rows), yq(rows);
   scalar().column_sum_f32(w.data(), rows, active.data(), active.size(), 0, rows, y.data());
-  scalar().column_sum_i8(q.data(), scale.data(), rows, active.data(), active.size(), 0, rows, yq.data());
+  // In two parts, as two workers would sum them.
+  std::vector<int32_t> sums(2 * rows);
+  const size_t half = active.size() / 2;
+  scalar().column_sum_i8(q.data(), rows, active.data(), half, 0, rows, sums.data());
+  scalar().column_sum_i8(q.data(), rows, active.data() + half, active.size() - half, 0, rows,
+                         sums.data() + rows);
+  scalar().scale_sums(sums.data(), rows, 2, scale.data(), 0, rows, yq.data());
   for (size_t r = 0; r < rows; ++r) {
     double sum = 0, size = 0;
     int64_t exact = 0;

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace spiked::head {
+namespace spiked {
 
 /// Times the parts of a step; only one worker's clock is on.
 class Clock {
@@ -24,4 +24,4 @@ class Clock {
   std::chrono::steady_clock::time_point last_;
 };
 
-}  // namespace spiked::head
+}  // namespace spiked
