@@ -15,6 +15,9 @@ Napi::Value pack(const Napi::CallbackInfo& info);
 Napi::Value unpack_rows(const Napi::CallbackInfo& info);
 Napi::Value self_test(const Napi::CallbackInfo& info);
 Napi::Value read_bandwidth(const Napi::CallbackInfo& info);
+Napi::Value measured_kernels(const Napi::CallbackInfo& info);
+Napi::Value measure_kernel(const Napi::CallbackInfo& info);
+Napi::Value arithmetic_peak(const Napi::CallbackInfo& info);
 Napi::Value peer_credentials(const Napi::CallbackInfo& info);
 
 }  // namespace spiked::addon

@@ -31,6 +31,8 @@ Napi::Object model_info(Napi::Env env, const spiked_model_info& info) {
   out["dynamicPrior"] = info.dynamic_prior != 0;
   out["fileSizeBytes"] = number(info.file_size_bytes);
   out["nParameters"] = number(info.n_parameters);
+  out["denseBytes"] = number(info.dense_bytes);
+  out["columnBytes"] = number(info.column_bytes);
   out["tokenizer"] = tokenizer;
   return out;
 }

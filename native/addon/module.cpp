@@ -26,6 +26,9 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["unpackRows"] = Napi::Function::New<unpack_rows>(env, "unpackRows");
   exports["selfTest"] = Napi::Function::New<self_test>(env, "selfTest");
   exports["readBandwidth"] = Napi::Function::New<read_bandwidth>(env, "readBandwidth");
+  exports["measuredKernels"] = Napi::Function::New<measured_kernels>(env, "measuredKernels");
+  exports["measureKernel"] = Napi::Function::New<measure_kernel>(env, "measureKernel");
+  exports["arithmeticPeak"] = Napi::Function::New<arithmetic_peak>(env, "arithmeticPeak");
   exports["peerCredentials"] = Napi::Function::New<peer_credentials>(env, "peerCredentials");
   return exports;
 }

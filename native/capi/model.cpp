@@ -56,6 +56,8 @@ void spiked_model_get_info(const spiked_model* model, spiked_model_info* out) {
   out->dynamic_prior = c.dynamic_prior ? 1 : 0;
   out->file_size_bytes = m.file->size_bytes();
   out->n_parameters = m.weights.n_parameters;
+  out->dense_bytes = m.dense_bytes();
+  out->column_bytes = m.column_bytes();
   out->tokenizer_offset_bytes = m.tokenizer_offset_bytes;
   out->tokenizer_size_bytes = m.tokenizer_size_bytes;
 }

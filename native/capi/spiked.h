@@ -52,6 +52,39 @@ const char* spiked_isa(size_t i, int32_t* supported);
 spiked_status spiked_read_bandwidth(uint32_t n_threads, size_t size_bytes, uint32_t rounds, double* gb_per_s,
                                     spiked_error* error);
 
+/* Least, middle and most of a measurement's rounds. */
+typedef struct spiked_spread {
+  double median, min, max;
+} spiked_spread;
+
+/* The i-th kernel that can be measured; NULL past the end. */
+const char* spiked_measured_kernel(size_t i);
+
+/* What one kernel reaches, each quantity taken in turn with what it is compared to; seconds are those that each thread ran. */
+typedef struct spiked_kernel_rate {
+  uint64_t bytes;         /* least that one run over the large weights has to read */
+  spiked_spread gb_per_s; /* 1e9 bytes, by the kernel for one token */
+  spiked_spread read_gb_per_s,
+      read_share;        /* plain reads of the same memory by the same threads; the kernel's share of that */
+  uint64_t tokens, macs; /* of a batch over weights that fit a cache; 0 for a kernel without batches */
+  spiked_spread gmac_per_s;                  /* 1e9 multiply-adds, by the kernel for that batch */
+  spiked_spread peak_gmac_per_s, peak_share; /* as spiked_arithmetic_peak; the kernel's share of that */
+  const char* peak_instructions;             /* NULL where no peak is known */
+} spiked_kernel_rate;
+
+/* Measures a kernel over `size_bytes` (at least 1 MiB) of made-up weights. `isa` NULL: the best of this CPU. Blocks.
+ * Errors: ISA_UNSUPPORTED, INVALID_ARGUMENT, NO_MEMORY. */
+spiked_status spiked_measure_kernel(const char* isa, const char* kernel, uint32_t n_threads,
+                                    size_t size_bytes, uint32_t rounds, spiked_kernel_rate* out,
+                                    spiked_error* error);
+
+/* What `n_threads` reach, by the wall clock, of the multiply-adds that a dense product is made of: registers alone, no loads. `dtype` of the
+ * weights (enum spiked_dtype), `activations` (enum spiked_activations). *instructions is one link of the chain that was run, NULL where no peak
+ * is known for the ISA, and nothing was measured. Blocks. Errors: ISA_UNSUPPORTED, INVALID_ARGUMENT. */
+spiked_status spiked_arithmetic_peak(const char* isa, int32_t dtype, int32_t activations, uint32_t n_threads,
+                                     uint32_t rounds, spiked_spread* gmac_per_s, const char** instructions,
+                                     spiked_error* error);
+
 /* Runs every kernel of `isa` against scalar over sizes, alignments and extremes with guard bytes, and checks that planted faults
  * are caught. `report` gets one line a kernel. Returns SPIKED_ERR_CHECK_FAILED when a kernel differs. */
 typedef void (*spiked_report)(void* user, const char* kernel, uint64_t cases, uint64_t failures,
@@ -127,6 +160,8 @@ typedef struct spiked_model_info {
   int32_t sparse_attn, dynamic_prior;
   uint64_t file_size_bytes;
   uint64_t n_parameters;
+  /* least bytes that a pass over the blocks reads whatever the activity, and that each active input of a sparse projection adds */
+  uint64_t dense_bytes, column_bytes;
   /* raw SentencePiece model in the file; size 0: none */
   uint64_t tokenizer_offset_bytes, tokenizer_size_bytes;
 } spiked_model_info;

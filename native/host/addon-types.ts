@@ -23,6 +23,35 @@ export interface SelfTestLine {
   detail: string;
 }
 
+/** Least, middle and most of a measurement's rounds. */
+export interface Spread {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** What one kernel reaches (capi/spiked.h, spiked_kernel_rate). */
+export interface KernelRate {
+  /** One token over large weights, against plain reads of the same memory: bytes, 1e9 bytes a second, share. */
+  read: { bytes: number; gbPerS: Spread; readGbPerS: Spread; share: Spread };
+  /** A batch over weights that fit a cache: 1e9 multiply-adds a second; null for a kernel without batches. */
+  batch: {
+    tokens: number;
+    macs: number;
+    gmacPerS: Spread;
+    /** The arithmetic peak measured in turn; null where none is known. */
+    peak: { gmacPerS: Spread; share: Spread; instructions: string } | null;
+  } | null;
+}
+
+/** What an instruction set's multiply-adds reach on registers alone. */
+export interface ArithmeticPeak {
+  /** 1e9 a second, all threads together. */
+  gmacPerS: Spread;
+  /** One link of the chain that was run. */
+  instructions: string;
+}
+
 export interface ModelInfo {
   architecture: string;
   form: '0.8b' | '194m';
@@ -47,6 +76,10 @@ export interface ModelInfo {
   dynamicPrior: boolean;
   fileSizeBytes: number;
   nParameters: number;
+  /** Least bytes that a pass over the blocks reads whatever the activity. */
+  denseBytes: number;
+  /** Bytes that each active input of a sparse projection adds to that. */
+  columnBytes: number;
   /** Raw SentencePiece model inside the file; sizeBytes 0 when there is none. */
   tokenizer: { offsetBytes: number; sizeBytes: number };
 }
@@ -310,6 +343,24 @@ export interface Addon {
   selfTest(isa: string, seed: bigint): Promise<SelfTestLine[]>;
   /** GB/s (1e9 bytes), median of rounds. */
   readBandwidth(threads: number, sizeBytes: number, rounds: number): Promise<number>;
+  /** Kernels that measureKernel takes. */
+  measuredKernels(): string[];
+  /** Over `sizeBytes` (at least 1 MiB) of made-up weights; seconds are those that each thread ran. */
+  measureKernel(
+    isa: string,
+    kernel: string,
+    threads: number,
+    sizeBytes: number,
+    rounds: number,
+  ): Promise<KernelRate>;
+  /** Of the products of these weights and activations, by the wall clock; null where none is known for the ISA. */
+  arithmeticPeak(
+    isa: string,
+    weights: WeightDtype,
+    activations: Activations,
+    threads: number,
+    rounds: number,
+  ): Promise<ArithmeticPeak | null>;
   /** pid, uid, gid of the peer of a connected Unix socket. */
   peerCredentials(fd: number): { pid: number; uid: number; gid: number };
 }

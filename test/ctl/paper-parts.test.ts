@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { chartsOf } from '../../client/ctl/bench/paper/charts/paper-charts.js';
+import { chartsOf } from '../../client/ctl/bench/paper/paper-charts.js';
 import { planOf, quickScale, threadCounts, type PlanInput } from '../../client/ctl/bench/paper/plan.js';
 import { markdownTable, sections } from '../../client/ctl/bench/paper/report.js';
 import { rssOfTree } from '../../client/ctl/bench/paper/rss.js';
 import { tableNames } from '../../client/ctl/bench/paper/settings.js';
-import { interleave, spreadOf } from '../../client/ctl/bench/paper/stats.js';
+import { interleave, spreadOf } from '../../client/ctl/bench/stats.js';
 import type { Tables } from '../../client/ctl/bench/paper/tables.js';
 import { assert, suite } from '../tools/suite.js';
 import { xmlFaults } from './helpers/xml.js';

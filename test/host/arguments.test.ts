@@ -195,6 +195,34 @@ test('selfTest, readBandwidth, setErrorFactory', async () => {
   await refuses(native, 'setErrorFactory', [{}], /^make: expected a function, found an object$/);
 });
 
+test('measureKernel, arithmeticPeak', async () => {
+  const kernel = ['scalar', 'matmul_i8_f32', 1, 1 << 20, 1];
+  const kernelCases: [at: number, wrong: unknown, RegExp][] = [
+    [0, undefined, /^isa: expected a string, found undefined$/],
+    [1, 7, /^kernel: expected a string, found 7$/],
+    [1, 'matmul', /^kernel "matmul": expected a kernel that can be measured$/],
+    [2, 0, /^threads: .* found 0$/],
+    [3, 1.5, /^sizeBytes: .* found 1\.5$/],
+    [3, 1000, /expected at least 1048576 bytes, found 1000$/],
+    [4, 1001, /^rounds: .* found 1001$/],
+  ];
+  for (const [at, wrong, message] of kernelCases)
+    await refuses(native, 'measureKernel', kernel.with(at, wrong as string), message);
+  const peak = ['scalar', 'f32', 'f32', 1, 1];
+  const peakCases: [at: number, wrong: unknown, RegExp][] = [
+    [0, null, /^isa: expected a string, found null$/],
+    [1, 'i16', /^weights: expected "f32", "i8" or "i4", found "i16"$/],
+    [2, 'i4', /^activations: expected "f32", "i8" or "i16", found "i4"$/],
+    [3, 257, /^threads: .* found 257$/],
+    [4, NaN, /^rounds: .* found NaN$/],
+  ];
+  for (const [at, wrong, message] of peakCases)
+    await refuses(native, 'arithmeticPeak', peak.with(at, wrong as string), message);
+  const unknown = await failureOf(() => native.measureKernel('abacus', 'matmul_i8_f32', 1, 1 << 20, 1));
+  assert.is(unknown.code, 'ERR_ISA_UNSUPPORTED');
+  assert.is(await native.arithmeticPeak('scalar', 'f32', 'f32', 1, 1), null);
+});
+
 test('peerCredentials wants the descriptor of a connected Unix socket', async () => {
   await refuses(native, 'peerCredentials', [-1], /^fd: expected an integer from 0 to 2147483647, found -1$/);
   await refuses(native, 'peerCredentials', [987_654], /^fd 987654: expected a connected Unix socket, found /);

@@ -24,7 +24,12 @@ const belowSession = [
   'native/head',
   'native/sampler',
 ];
-const kernelContract = ['native/kernels/kernels.h', 'native/kernels/layout.h', 'native/kernels/constants.h'];
+const kernelContract = [
+  'native/kernels/kernels.h',
+  'native/kernels/layout.h',
+  'native/kernels/constants.h',
+  'native/kernels/peak.h',
+];
 
 /** Compiled with instruction-set flags, so they hold no shared inline code and include only intrinsics and C headers. */
 export const isaFolders = ['avx2', 'neon', 'neon_dotprod'].map((isa) => `native/kernels/${isa}`);
@@ -46,7 +51,8 @@ export const rooms: readonly Room[] = [
   { folder: 'native/head', uses: [...base, 'native/threads', 'native/tensor', 'native/ops'] },
   { folder: 'native/sampler', uses: base },
   { folder: 'native/session', uses: belowSession },
-  { folder: 'native/capi', uses: [...base, 'native/session'] },
+  { folder: 'native/measure', uses: [...base, 'native/kernels', 'native/threads'] },
+  { folder: 'native/capi', uses: [...base, 'native/session', 'native/measure'] },
   { folder: 'native/addon', uses: ['native/capi/spiked.h'] },
   { folder: 'native/host', uses: [] },
   { folder: 'export', uses: ['native/host'] },

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { chartsOf } from './charts/paper-charts.js';
+import { chartsOf } from './paper-charts.js';
 import { paperValues } from './paper-values.js';
 import { markdownTable, sections } from './report.js';
 import type { PaperRun } from './run.js';

@@ -1,5 +1,5 @@
 import { paperValues as paper } from './paper-values.js';
-import type { Spread } from './stats.js';
+import type { Spread } from '../stats.js';
 import type { RateRow, Tables } from './tables.js';
 import { type formats } from './settings.js';
 

@@ -5,7 +5,7 @@ import { runJob } from './process.js';
 import { readPrompts, type Prompts } from './prompt.js';
 import type { Repetition } from './results.js';
 import type { Setting, TableName } from './settings.js';
-import { interleave } from './stats.js';
+import { interleave } from '../stats.js';
 import { tablesOf, type Tables } from './tables.js';
 import type { VariantFile, Variants } from './variants.js';
 

@@ -15,7 +15,7 @@ import {
   type Precision,
   type TableName,
 } from './settings.js';
-import { spreadOf, type Spread } from './stats.js';
+import { spreadOf, type Spread } from '../stats.js';
 import type { VariantFile } from './variants.js';
 
 /** Everything measured: the repetitions of each setting, and the files. */

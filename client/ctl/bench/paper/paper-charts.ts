@@ -1,8 +1,8 @@
 import type { Spread } from '../stats.js';
-import type { Tables } from '../tables.js';
-import { barChart } from './bars.js';
-import { lineChart } from './lines.js';
-import { shareChart } from './shares.js';
+import type { Tables } from './tables.js';
+import { barChart } from '../charts/bars.js';
+import { lineChart } from '../charts/lines.js';
+import { shareChart } from '../charts/shares.js';
 
 const formatNames = { f32: 'FP32', int8: 'INT8', int4mix: 'INT4mix' } as const;
 const exactly = (value: number): Spread => ({ median: value, min: value, max: value });

@@ -1,8 +1,6 @@
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
+import type { Spread } from '../../../native/host/index.js';
+
+export type { Spread };
 
 /** Median and range; the median of an even count is the mean of the middle two. NaN for none. */
 export function spreadOf(values: readonly number[]): Spread {
@@ -20,4 +18,9 @@ export function* interleave<T>(
 ): Generator<{ setting: T; repetition: number }> {
   for (let repetition = 0; repetition < repetitions; repetition++)
     for (const setting of settings) yield { setting, repetition };
+}
+
+/** 1, 2, 3 … `most`. */
+export function everyCount(most: number): number[] {
+  return Array.from({ length: most }, (_, i) => i + 1);
 }

@@ -39,12 +39,31 @@ export function picture(
   )}\n`;
 }
 
-/** Far enough apart in lightness to be told apart in grey, too. */
-export const palette = ['#12355b', '#b5446e', '#e89f3c', '#8cc3ae'] as const;
+/** Far enough apart in lightness to be told apart in grey, too: the first four, and those after them from their neighbours. */
+export const palette = [
+  '#12355b',
+  '#b5446e',
+  '#e89f3c',
+  '#8cc3ae',
+  '#5e4b8b',
+  '#4f8fc0',
+  '#f0d78c',
+  '#7a3b1d',
+  '#9ab548',
+  '#c9b6d9',
+  '#2f6b4f',
+  '#d9d9d9',
+] as const;
 export const dashes = [undefined, '7 4', '2 4', '10 3 2 3'] as const;
 
 export function colour(i: number): string {
   return palette[i % palette.length] ?? palette[0];
+}
+
+/** Of text on `colour(i)`. */
+export function textColour(i: number): string {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => parseInt(colour(i).slice(at, at + 2), 16));
+  return 0.3 * red + 0.59 * green + 0.11 * blue < 125 ? '#fff' : '#222';
 }
 
 function cut(value: number): string {

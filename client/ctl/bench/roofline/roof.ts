@@ -1,0 +1,142 @@
+import { scaleLog, type ScaleLogarithmic } from 'd3-scale';
+import { line, symbol, symbolCircle, symbolDiamond } from 'd3-shape';
+import { colour, dashes, element, text } from '../charts/svg.js';
+import { rangeBar, type Box } from '../charts/axes.js';
+import type { Spread } from '../stats.js';
+
+/** What one number of threads can do. */
+export interface Roof {
+  threads: number;
+  gbPerS: number;
+  /** Null where no peak is known: the roof then has no flat part. */
+  peakGmacPerS: number | null;
+}
+
+/** Something measured under the roofs. */
+export interface RoofPoint {
+  kind: 'decode' | 'prefill';
+  threads: number;
+  /** Multiply-adds of dense products and head a byte that has to be read. */
+  macsPerByte: number;
+  gmacPerS: Spread;
+}
+
+const kinds = { decode: symbolCircle, prefill: symbolDiamond } as const;
+const kindColour = { decode: colour(1), prefill: colour(2) } as const;
+
+/** Multiply-adds a second over multiply-adds a byte, both logarithmic: nothing can lie above its roof. */
+export function roofPlot(box: Box, roofs: readonly Roof[], points: readonly RoofPoint[]): string {
+  const x = scaleLog(xDomain(points), [box.left, box.left + box.width]);
+  const y = scaleLog(yDomain(x.domain(), roofs, points), [box.top + box.height, box.top]);
+  const shownRoofs = roofs.filter((_, i) => i === 0 || i === roofs.length - 1);
+  return [
+    axes(box, x, y),
+    ...shownRoofs.map((roof, i) => roofLine(x, y, roof, i === shownRoofs.length - 1)),
+    ...points.map(({ macsPerByte, gmacPerS: { min, max } }) => rangeBar(x(macsPerByte), y(min), y(max))),
+    ...points.map(({ macsPerByte, gmacPerS, kind }) => mark(x(macsPerByte), y(gmacPerS.median), kind)),
+    ...points.map(({ macsPerByte, gmacPerS, threads }) =>
+      text(x(macsPerByte) + 10, y(gmacPerS.median) + 4, String(threads), { class: 'value' }),
+    ),
+    legend(box, shownRoofs),
+  ].join('');
+}
+
+/** Whole powers of ten around the points, with room on both sides. */
+function xDomain(points: readonly RoofPoint[]): [number, number] {
+  const at = points.map(({ macsPerByte }) => macsPerByte);
+  return [tenBelow(Math.min(...at) / 2), tenAbove(Math.max(...at) * 2)];
+}
+
+/** From under the lowest point, or the lowest roof at the left edge where that is higher, to above the highest roof. */
+function yDomain(
+  [from = 1, to = 1]: readonly number[],
+  roofs: readonly Roof[],
+  points: readonly RoofPoint[],
+): [number, number] {
+  const rates = points.flatMap(({ gmacPerS: { min, max } }) => [min, max]);
+  const left = roofs.map(({ gbPerS }) => gbPerS * from);
+  const tops = roofs.map((roof) => roofAt(roof, to));
+  return [tenBelow(Math.min(...rates, ...left)), tenAbove(Math.max(...tops, ...rates))];
+}
+
+const tenBelow = (value: number): number => 10 ** Math.floor(Math.log10(value));
+const tenAbove = (value: number): number => 10 ** Math.ceil(Math.log10(value));
+
+function roofAt({ gbPerS, peakGmacPerS }: Roof, macsPerByte: number): number {
+  return Math.min(gbPerS * macsPerByte, peakGmacPerS ?? Infinity);
+}
+
+type Log = ScaleLogarithmic<number, number>;
+
+function axes({ left, top, width, height }: Box, x: Log, y: Log): string {
+  const base = top + height;
+  const tens = (scale: Log) => scale.ticks().filter((value) => Number.isInteger(Math.log10(value)));
+  const upright = tens(x).map(
+    (value) =>
+      element('line', { x1: x(value), x2: x(value), y1: top, y2: base + 5, stroke: '#ddd' }) +
+      text(x(value), base + 20, String(value), { 'text-anchor': 'middle', class: 'tick' }),
+  );
+  const level = tens(y).map(
+    (value) =>
+      element('line', { x1: left, x2: left + width, y1: y(value), y2: y(value), stroke: '#ddd' }) +
+      text(left - 8, y(value) + 4, String(value), { 'text-anchor': 'end', class: 'tick' }),
+  );
+  const [nameX, nameY] = [left - 60, top + height / 2];
+  return [
+    ...upright,
+    ...level,
+    element('line', { x1: left, x2: left + width, y1: base, y2: base, stroke: '#222' }),
+    text(left + width / 2, base + 44, 'multiply-adds a byte read (dense products and head)', {
+      'text-anchor': 'middle',
+    }),
+    text(nameX, nameY, 'GMAC/s', { 'text-anchor': 'middle', transform: `rotate(-90 ${nameX} ${nameY})` }),
+  ].join('');
+}
+
+function roofLine(x: Log, y: Log, roof: Roof, solid: boolean): string {
+  const [from = 1, to = 1] = x.domain();
+  const edge =
+    roof.peakGmacPerS === null ? to : Math.min(Math.max(roof.peakGmacPerS / roof.gbPerS, from), to);
+  const corners = [from, edge, to].map((at): [number, number] => [x(at), y(roofAt(roof, at))]);
+  const stroke = {
+    stroke: colour(0),
+    'stroke-width': 2.5,
+    'stroke-dasharray': solid ? undefined : dashes[1],
+  };
+  const path = element('path', { class: 'roof', d: line()(corners) ?? '', fill: 'none', ...stroke });
+  if (roof.peakGmacPerS === null) return path;
+  return (
+    path +
+    text(x(to) - 6, y(roof.peakGmacPerS) - 8, `${rounded(roof.peakGmacPerS)} GMAC/s`, {
+      'text-anchor': 'end',
+    })
+  );
+}
+
+function mark(x: number, y: number, kind: RoofPoint['kind']): string {
+  const d = symbol(kinds[kind], 90)() ?? '';
+  return element('path', { class: 'mark', d, transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})`, fill: kindColour[kind], stroke: '#fff' }); // prettier-ignore
+}
+
+function legend({ left, top, width }: Box, roofs: readonly Roof[]): string {
+  const at = left + width + 24;
+  const line = (i: number) => top + 12 + i * 24;
+  const roofNames = roofs.map(({ threads, gbPerS }, i) => {
+    const dash = i === roofs.length - 1 ? undefined : dashes[1];
+    const sample = { x1: at, x2: at + 30, y1: line(i), y2: line(i), stroke: colour(0), 'stroke-width': 2.5 };
+    const name = `${threads === 1 ? '1 thread' : `${threads} threads`}: ${rounded(gbPerS)} GB/s`;
+    return (
+      element('line', { ...sample, 'stroke-dasharray': dash }) +
+      text(at + 38, line(i) + 4, name, { class: 'legend' })
+    );
+  });
+  const kindNames = (['decode', 'prefill'] as const).map((kind, i) => {
+    const y = line(roofs.length + i);
+    return mark(at + 15, y, kind) + text(at + 38, y + 4, `${kind}, by threads`, { class: 'legend' });
+  });
+  return [...roofNames, ...kindNames].join('');
+}
+
+function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(1);
+}
