@@ -211,6 +211,25 @@ test('a roof is flat above its ridge, and without a peak it has no flat part', (
   assert.ok(Number(end[1]) < Number(left[1]));
 });
 
+test('numbers beside points in one place do not lie over one another', () => {
+  const box = { left: 0, top: 0, width: 300, height: 200 };
+  const points = [5, 5.1, 5.2, 80].map((median, i) => ({
+    kind: 'decode' as const,
+    threads: i + 1,
+    macsPerByte: 1,
+    gmacPerS: { median, min: median, max: median },
+  }));
+  const svg = roofPlot(box, [{ threads: 1, gbPerS: 100, peakGmacPerS: 100 }], points);
+  const at = [...svg.matchAll(/<text x="[\d.]+" y="([\d.]+)"[^>]*class="value">(\d)</g)]
+    .map(([, y, threads]) => ({ y: Number(y), threads: Number(threads) }))
+    .sort((a, b) => a.y - b.y);
+  assert.equal(
+    at.map(({ threads }) => threads),
+    [4, 3, 2, 1],
+  );
+  at.slice(1).forEach(({ y }, i) => assert.ok(y - Number(at[i]?.y) >= 13, String(y)));
+});
+
 test('parts are shares of their row, the largest first, the smallest together', () => {
   const parts = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`part ${i}`, i + 1]));
   const { keys, shares } = sharesOf([

@@ -68,7 +68,7 @@ const unit::Unit peak_unit("measure: an arithmetic peak where the ISA has one", 
   t.expect(scalar.ok() && scalar.value().instructions == nullptr, "scalar has no peak");
 });
 
-/// A loop whose products were computed once for all would do more steps for the same time; one that was left out takes none.
+/// A loop that the compiler left out, or summed up, would take none.
 const unit::Unit loops_unit(
     "measure: twice the steps of a peak take about twice the time", [](unit::Test& t) {
       for (const kernels::Isa& isa : kernels::isas()) {

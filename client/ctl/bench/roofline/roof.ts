@@ -34,8 +34,12 @@ export function roofPlot(box: Box, roofs: readonly Roof[], points: readonly Roof
     ...shownRoofs.map((roof, i) => roofLine(x, y, roof, i === shownRoofs.length - 1)),
     ...points.map(({ macsPerByte, gmacPerS: { min, max } }) => rangeBar(x(macsPerByte), y(min), y(max))),
     ...points.map(({ macsPerByte, gmacPerS, kind }) => mark(x(macsPerByte), y(gmacPerS.median), kind)),
-    ...points.map(({ macsPerByte, gmacPerS, threads }) =>
-      text(x(macsPerByte) + 10, y(gmacPerS.median) + 4, String(threads), { class: 'value' }),
+    ...labels(
+      points.map(({ macsPerByte, gmacPerS, threads }) => ({
+        x: x(macsPerByte),
+        y: y(gmacPerS.median),
+        threads,
+      })),
     ),
     legend(box, shownRoofs),
   ].join('');
@@ -116,6 +120,20 @@ function roofLine(x: Log, y: Log, roof: Roof, solid: boolean): string {
 function mark(x: number, y: number, kind: RoofPoint['kind']): string {
   const d = symbol(kinds[kind], 90)() ?? '';
   return element('path', { class: 'mark', d, transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})`, fill: kindColour[kind], stroke: '#fff' }); // prettier-ignore
+}
+
+const labelStep = 13;
+
+/** The numbers of threads beside their points, moved down where they would lie over one another. */
+function labels(points: readonly { x: number; y: number; threads: number }[]): string[] {
+  const next = new Map<number, number>();
+  return [...points]
+    .sort((a, b) => a.y - b.y)
+    .map(({ x, y, threads }) => {
+      const at = Math.max(y, next.get(x) ?? y);
+      next.set(x, at + labelStep);
+      return text(x + 12, at + 4, String(threads), { class: 'value' });
+    });
 }
 
 function legend({ left, top, width }: Box, roofs: readonly Roof[]): string {
