@@ -47,8 +47,9 @@ Bound bound_of(const Coarse& coarse, const HeadWeights& weights, const Query& qu
   const size_t cols = coarse.c_cols + coarse.g_cols;
   double off = 0;  // of the i16 activations
   for (size_t i = 0; i < cols; ++i) {
-    const double d = static_cast<double>(query.x[i]) -
-                     static_cast<double>(query.q_scale) * static_cast<double>(query.q[i]);
+    const double d =
+        static_cast<double>(query.x[i]) -
+        static_cast<double>(query.q_scale) * static_cast<double>(layout::i16_value(query.order, query.q, i));
     off += d * d;
   }
   off = std::sqrt(off);

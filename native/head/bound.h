@@ -18,7 +18,8 @@ struct Bound {
 /// The vector that the head reads, and what the first pass made of it.
 struct Query {
   const float* x;    ///< f32 [c_cols + g_cols]: c, then g, each zero-padded
-  const int16_t* q;  ///< its i16 form
+  const int16_t* q;  ///< its i16 form, in `order`
+  layout::I16Order order;
   float q_scale;
   float* along;  ///< out: f32 [n_directions] products with the directions
 };

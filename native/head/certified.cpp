@@ -65,8 +65,8 @@ class Certified::Region {
   void prepare() {
     const size_t cols = coarse_.c_cols + coarse_.g_cols;
     ops::quantize(k_, me_.x_.data(), cols, 1, cols, rows());
-    bound_ =
-        bound_of(coarse_, w_, {me_.x_.data(), me_.q_.data(), q_scale_, me_.along_.data()}, me_.bound_scale_);
+    bound_ = bound_of(coarse_, w_, {me_.x_.data(), me_.q_.data(), k_.i16_order, q_scale_, me_.along_.data()},
+                      me_.bound_scale_);
     step_.fell_back = !bound_.usable;
   }
 

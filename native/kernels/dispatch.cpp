@@ -52,6 +52,7 @@ constexpr Kernels kNeonDotprod = {
 #define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) neon_dotprod::name,
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
+    layout::I16Order::kBytePlanes,
 };
 constexpr const Kernels* kNeonTable = &kNeon;
 constexpr const Kernels* kNeonDotprodTable = &kNeonDotprod;

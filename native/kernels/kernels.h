@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/layout.h"
+
 /// Every kernel of the engine: one struct of function pointers, one table an ISA. The order of every float operation
 /// is docs/numerics.md; scalar/ is its executable form and every ISA returns its bits. Kernels are leaves: no
 /// allocation, no thread, no error; ops/ checks sizes.
@@ -109,10 +111,14 @@ using MatmulI8I8 = void (*)(const int8_t* w, const float* scale, const int8_t* q
 
 /// q[i] = x[i] / scale rounded half to even and clipped to +-32639; returns scale = max |x| / 32639, or 1 when that is 0.
 ///
+/// q        int16 [n rounded up to 32] in the table's i16_order; values from n on stay what they were
+///
 /// 32639 = 127 * 256 + 127, the largest that splits into two signed byte planes. As QuantizeI8 otherwise.
 using QuantizeI16 = float (*)(const float* x, size_t n, int16_t* q);
 
 /// y[t, r] = f32(sum_c w[r, c] * q[t, c]) * (q_scale[t] * scale[r]); as MatmulI8I8 with 16-bit activations in [-32639, 32639].
+///
+/// q        int16 [batch, q_stride] in the table's i16_order, q_stride % 32 == 0
 ///
 /// Exact: |sum| <= 128 * 32639 * cols < 2^39 for cols < 2^17; lanes are int32 for at most 2,048 columns (128 * 32639 * 2048 / 4
 /// lanes < 2^31), int64 from there on. The int64 sum is rounded once to f32.
@@ -136,7 +142,7 @@ using MatmulI4I8 = void (*)(const uint8_t* w, const int8_t* q, const float* q_sc
                             size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                             size_t y_stride);
 
-/// As MatmulI4I8 with 16-bit activations: |sum| <= 8 * 8 * 32639 < 2^24.
+/// As MatmulI4I8 with the 16-bit activations of MatmulI8I16: |sum| <= 8 * 8 * 32639 < 2^24.
 using MatmulI4I16 = void (*)(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride,
                              size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                              size_t y_stride);
@@ -152,6 +158,8 @@ struct Kernels {
 #define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
+  /// What quantize_i16, matmul_i8_i16 and matmul_i4_i16 agree on.
+  layout::I16Order i16_order = layout::I16Order::kColumns;
 };
 
 }  // namespace spiked::kernels

@@ -54,4 +54,20 @@ inline constexpr size_t kColumnRows = 64;
 /// Activation buffers are zero-padded to this many floats.
 inline constexpr size_t kActivationPad = 64;
 
+/// How quantize_i16 of an ISA writes a row and its i16 products read it; zeros are zeros in both.
+///
+///   kColumns:     int16 values in order
+///   kBytePlanes:  a group of 32 columns:  | high byte of 32 columns | low byte of 32 |   64 bytes, then the next group;
+///                 both signed, value = 256 * high + low, so that a dot product of bytes takes them as they are
+enum class I16Order { kColumns, kBytePlanes };
+inline constexpr size_t kPlaneColumns = 32;
+
+/// Value of column c of a row.
+inline int32_t i16_value(I16Order order, const int16_t* q, size_t c) {
+  if (order == I16Order::kColumns) return q[c];
+  const auto* high =
+      reinterpret_cast<const int8_t*>(q + c / kPlaneColumns * kPlaneColumns) + c % kPlaneColumns;
+  return 256 * high[0] + high[kPlaneColumns];
+}
+
 }  // namespace spiked::layout

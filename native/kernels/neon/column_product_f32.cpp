@@ -13,10 +13,16 @@ void add_columns(const float* w, size_t rows_padded, const float* x, size_t row_
                  float* y) {
   float32x4_t xs[n_columns];
   for (size_t k = 0; k < n_columns; ++k) xs[k] = vdupq_n_f32(x[k]);
-  for (size_t r = row_begin; r < row_end; r += 4) {
-    float32x4_t sum = vld1q_f32(y + r);
-    for (size_t k = 0; k < n_columns; ++k) sum = vfmaq_f32(sum, xs[k], vld1q_f32(w + k * rows_padded + r));
-    vst1q_f32(y + r, sum);
+  const float* columns[n_columns];
+  for (size_t k = 0; k < n_columns; ++k) columns[k] = w + k * rows_padded;
+  for (size_t begin = row_begin; begin < row_end; begin += 16) {
+#pragma GCC unroll 4
+    for (size_t r = begin; r < begin + 16; r += 4) {
+      float32x4_t sum = vld1q_f32(y + r);
+#pragma GCC unroll 4
+      for (size_t k = 0; k < n_columns; ++k) sum = vfmaq_f32(sum, xs[k], vld1q_f32(columns[k] + r));
+      vst1q_f32(y + r, sum);
+    }
   }
 }
 

@@ -13,11 +13,13 @@ using layout::kPanelRows;
 
 constexpr size_t kRowBytes = kGroupBytes / kPanelRows;
 constexpr size_t kScaleBytes = kPanelRows * sizeof(uint16_t);
+constexpr size_t kBlockBytes = layout::kGroupScaleBytes + kBlockGroups * kGroupBytes;
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
-/// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
-constexpr size_t kTokenBlockBytes = 128 * 1024;
-constexpr size_t kTokens = 2;
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens that share the unpacking of a row's weights.
+constexpr size_t kTokens = 4;
 
 /// The upper two bytes of f32(q) by the nibble of q; the lower two are zero. Two look-ups and a shift instead of four shifts, four
 /// conversions: look-ups have both vector pipes of a Cortex-A76, conversions one.
@@ -28,15 +30,40 @@ constexpr uint8_t kHigh[16] = {0x00, 0x3f, 0x40, 0x40, 0x40, 0x40, 0x40, 0x40,
 /// Byte b of the four lanes, then byte b + 1: four columns that follow each other.
 constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
-/// Half of a row's weights as f32: nibbles 2b (or 2b + 1) of its lanes, out[b] for columns 8b (or 8b + 4) to + 3.
-void to_float(uint8x16_t nibbles, uint8x16_t low, uint8x16_t high, float32x4_t (&out)[4]) {
-  const uint8x16_t l = vqtbl1q_u8(low, nibbles), h = vqtbl1q_u8(high, nibbles);
-  const uint16x8_t first = vreinterpretq_u16_u8(vzip1q_u8(l, h)),
-                   second = vreinterpretq_u16_u8(vzip2q_u8(l, h));
-  out[0] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(first), 16));
-  out[1] = vreinterpretq_f32_u32(vshll_high_n_u16(first, 16));
-  out[2] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(second), 16));
-  out[3] = vreinterpretq_f32_u32(vshll_high_n_u16(second, 16));
+/// The tables above, in registers.
+struct Tables {
+  uint8x16_t low, high, transposed;
+};
+Tables load_tables() { return {vld1q_u8(kLow), vld1q_u8(kHigh), vld1q_u8(kTransposed)}; }
+
+/// A row's 32 weights of a group as f32, four columns a register.
+struct Weights {
+  float32x4_t columns[8];
+};
+
+/// Nibbles 2b (or 2b + 1) of the lanes are columns 8b (or 8b + 4) to + 3.
+void to_float(uint8x16_t nibbles, const Tables& tables, Weights& w, size_t first) {
+  const uint8x16_t l = vqtbl1q_u8(tables.low, nibbles), h = vqtbl1q_u8(tables.high, nibbles);
+  const uint16x8_t b01 = vreinterpretq_u16_u8(vzip1q_u8(l, h)), b23 = vreinterpretq_u16_u8(vzip2q_u8(l, h));
+  w.columns[first] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(b01), 16));
+  w.columns[first + 2] = vreinterpretq_f32_u32(vshll_high_n_u16(b01, 16));
+  w.columns[first + 4] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(b23), 16));
+  w.columns[first + 6] = vreinterpretq_f32_u32(vshll_high_n_u16(b23, 16));
+}
+Weights unpack(uint8x16_t row, const Tables& tables) {
+  const uint8x16_t v = vqtbl1q_u8(row, tables.transposed);
+  Weights w;
+  to_float(vandq_u8(v, vdupq_n_u8(0x0f)), tables, w, 0);
+  to_float(vshrq_n_u8(v, 4), tables, w, 1);
+  return w;
+}
+
+/// A row's sums of eight columns a lane, ascending.
+float32x4_t dot(const Weights& w, const float* x) {
+  float32x4_t sum = vdupq_n_f32(0.0f);
+#pragma GCC unroll 8
+  for (size_t b = 0; b < 8; ++b) sum = vfmaq_f32(sum, w.columns[b], vld1q_f32(x + 4 * b));
+  return sum;
 }
 
 /// One group's scales of four rows.
@@ -63,56 +90,67 @@ float32x4_t reduce_rows(const float32x4_t (&p)[kPanelRows]) {
   return vaddq_f32(vaddq_f32(c0, c2), vaddq_f32(c1, c3));
 }
 
-/// One panel times n_tokens tokens.
-template <size_t n_tokens>
-void multiply(const uint8_t* w, const float* x, size_t x_stride, size_t cols, float* y, size_t y_stride) {
-  const uint8x16_t low = vld1q_u8(kLow), high = vld1q_u8(kHigh), transposed = vld1q_u8(kTransposed);
-  float32x4_t p[n_tokens][kPanelRows];
-  for (auto& token : p) {
-    for (float32x4_t& row : token) row = vdupq_n_f32(0.0f);
-  }
-  const uint8_t* scales = w;
-  const size_t n_groups = cols / kGroupColumns;
-  for (size_t g = 0; g < n_groups; ++g, x += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
-    if (g % kBlockGroups == 0) {
-      scales = w;
-      w += layout::kGroupScaleBytes;
-    }
-    __builtin_prefetch(w + kPrefetchBytes);
-    float32x4_t sum[n_tokens][kPanelRows];
+/// One panel times one token.
+void multiply_one(const uint8_t* w, const float* x, size_t cols, float* y) {
+  const Tables tables = load_tables();
+  float32x4_t p[kPanelRows] = {};
+  for (size_t left = cols / kGroupColumns; left != 0;) {
+    const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
+    const uint8_t* scales = w;
+    w += layout::kGroupScaleBytes;
+    for (size_t g = 0; g < n_groups; ++g, x += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
+      __builtin_prefetch(w + kPrefetchBytes);
+      float32x4_t sum[kPanelRows];
 #pragma GCC unroll 4
-    for (size_t r = 0; r < kPanelRows; ++r) {
-      const uint8x16_t v = vqtbl1q_u8(vld1q_u8(w + r * kRowBytes), transposed);
-      float32x4_t even[4], odd[4];
-      to_float(vandq_u8(v, vdupq_n_u8(0x0f)), low, high, even);
-      to_float(vshrq_n_u8(v, 4), low, high, odd);
-#pragma GCC unroll 2
-      for (size_t t = 0; t < n_tokens; ++t) {
-        sum[t][r] = vdupq_n_f32(0.0f);
-#pragma GCC unroll 4
-        for (size_t b = 0; b < 4; ++b) {
-          sum[t][r] = vfmaq_f32(sum[t][r], even[b], vld1q_f32(x + t * x_stride + 8 * b));
-          sum[t][r] = vfmaq_f32(sum[t][r], odd[b], vld1q_f32(x + t * x_stride + 8 * b + 4));
-        }
-      }
+      for (size_t r = 0; r < kPanelRows; ++r) sum[r] = dot(unpack(vld1q_u8(w + r * kRowBytes), tables), x);
+      add_scaled(sum, load_scales(scales), p);
     }
-    const float32x4_t scale = load_scales(scales);
-#pragma GCC unroll 2
-    for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
+    left -= n_groups;
   }
-  for (size_t t = 0; t < n_tokens; ++t) vst1q_f32(y + t * y_stride, reduce_rows(p[t]));
+  vst1q_f32(y, reduce_rows(p));
 }
 
-void multiply_tokens(const uint8_t* w, const float* x, size_t x_stride, size_t n_tokens, size_t cols,
-                     size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const uint8_t* wp = w + panel * layout::i4_panel_bytes(cols);
-    float* yp = y + panel * kPanelRows;
-    size_t t = 0;
-    for (; t + kTokens <= n_tokens; t += kTokens) {
-      multiply<kTokens>(wp, x + t * x_stride, x_stride, cols, yp + t * y_stride, y_stride);
+/// One row of a panel, whose first bytes w and scales point to, times n_tokens tokens.
+template <size_t n_tokens>
+void multiply_row(const uint8_t* w, const uint8_t* scales, const float* x, size_t x_stride, size_t cols,
+                  float* y, size_t y_stride) {
+  const Tables tables = load_tables();
+  float32x4_t p[n_tokens] = {};
+  for (size_t left = cols / kGroupColumns; left != 0;) {
+    const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
+    for (size_t g = 0; g < n_groups; ++g, x += kGroupColumns) {
+      const Weights ws = unpack(vld1q_u8(w + g * kGroupBytes), tables);
+      uint16_t bits;
+      __builtin_memcpy(&bits, scales + g * kScaleBytes, sizeof bits);
+      const float32x4_t scale = vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits)));
+#pragma GCC unroll 4
+      for (size_t t = 0; t < n_tokens; ++t) p[t] = vfmaq_f32(p[t], dot(ws, x + t * x_stride), scale);
     }
-    if (t < n_tokens) multiply<1>(wp, x + t * x_stride, x_stride, cols, yp + t * y_stride, y_stride);
+    w += kBlockBytes;
+    scales += kBlockBytes;
+    left -= n_groups;
+  }
+#pragma GCC unroll 4
+  for (size_t t = 0; t < n_tokens; ++t) {
+    const float32x2_t two = vadd_f32(vget_low_f32(p[t]), vget_high_f32(p[t]));
+    y[t * y_stride] = vget_lane_f32(vpadd_f32(two, two), 0);
+  }
+}
+
+void multiply_panels_one(const uint8_t* w, const float* x, size_t, size_t cols, size_t panel_begin,
+                         size_t panel_end, float* y, size_t) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel)
+    multiply_one(w + panel * layout::i4_panel_bytes(cols), x, cols, y + panel * kPanelRows);
+}
+
+template <size_t n_tokens>
+void multiply_panels(const uint8_t* w, const float* x, size_t x_stride, size_t cols, size_t panel_begin,
+                     size_t panel_end, float* y, size_t y_stride) {
+  for (size_t row = panel_begin * kPanelRows; row < panel_end * kPanelRows; ++row) {
+    const uint8_t* panel = w + row / kPanelRows * layout::i4_panel_bytes(cols);
+    const size_t r = row % kPanelRows;
+    multiply_row<n_tokens>(panel + layout::kGroupScaleBytes + r * kRowBytes, panel + r * sizeof(uint16_t), x,
+                           x_stride, cols, y + row, y_stride);
   }
 }
 
@@ -120,12 +158,16 @@ void multiply_tokens(const uint8_t* w, const float* x, size_t x_stride, size_t n
 
 void matmul_i4_f32(const uint8_t* w, const float* x, size_t x_stride, size_t batch, size_t cols,
                    size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  const size_t fitting = cols == 0 ? batch : kTokenBlockBytes / (cols * sizeof(float));
-  const size_t block = fitting < 4 * kTokens ? 4 * kTokens : fitting / kTokens * kTokens;
-  for (size_t t = 0; t < batch; t += block) {
-    const size_t n_tokens = batch - t < block ? batch - t : block;
-    multiply_tokens(w, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end, y + t * y_stride,
-                    y_stride);
+  const size_t walk = 1 + kWalkBytes / (layout::i4_panel_bytes(cols) + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, x + t * x_stride, x_stride, cols, begin, end, y + t * y_stride, y_stride);
+    };
+    size_t t = 0;
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens>, t);
+    for (; t + 2 <= batch; t += 2) run(multiply_panels<2>, t);
+    if (t < batch) run(multiply_panels_one, t);
   }
 }
 

@@ -11,10 +11,13 @@ using layout::kGroupBytes;
 using layout::kGroupColumns;
 using layout::kPanelRows;
 
-constexpr size_t kRowBytes = kGroupBytes / kPanelRows;
 constexpr size_t kScaleBytes = kPanelRows * sizeof(uint16_t);
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens whose sums fit the registers.
+constexpr size_t kTokens = 2;
 
 /// Byte b of the four lanes, then byte b + 1: four columns that follow each other.
 constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
@@ -30,7 +33,8 @@ int16x8_t second_halves(int16x8_t a, int16x8_t b) {
   return vreinterpretq_s16_s64(vtrn2q_s64(vreinterpretq_s64_s16(a), vreinterpretq_s64_s16(b)));
 }
 Activations arrange(const int16_t* q) {
-  const int16x8_t a = vld1q_s16(q), b = vld1q_s16(q + 8), c = vld1q_s16(q + 16), d = vld1q_s16(q + 24);
+  const int16x8x4_t columns = vld1q_s16_x4(q);
+  const int16x8_t a = columns.val[0], b = columns.val[1], c = columns.val[2], d = columns.val[3];
   return {{first_halves(a, b), first_halves(c, d)}, {second_halves(a, b), second_halves(c, d)}};
 }
 
@@ -38,8 +42,8 @@ Activations arrange(const int16_t* q) {
 struct Weights {
   int8x16_t even, odd;
 };
-Weights unpack(const uint8_t* row, uint8x16_t transposed) {
-  const int8x16_t v = vreinterpretq_s8_u8(vqtbl1q_u8(vld1q_u8(row), transposed));
+Weights unpack(uint8x16_t row, uint8x16_t transposed) {
+  const int8x16_t v = vreinterpretq_s8_u8(vqtbl1q_u8(row, transposed));
   return {vshrq_n_s8(vshlq_n_s8(v, 4), 4), vshrq_n_s8(v, 4)};
 }
 
@@ -90,45 +94,56 @@ void multiply(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q
     for (float32x4_t& row : token) row = vdupq_n_f32(0.0f);
   }
   const uint8x16_t transposed = vld1q_u8(kTransposed);
-  const uint8_t* scales = w;
-  const size_t n_groups = cols / kGroupColumns;
-  for (size_t g = 0; g < n_groups; ++g, q += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
-    if (g % kBlockGroups == 0) {
-      scales = w;
-      w += layout::kGroupScaleBytes;
-    }
-    __builtin_prefetch(w + kPrefetchBytes);
-    Activations x[n_tokens];
+  for (size_t left = cols / kGroupColumns; left != 0;) {
+    const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
+    const uint8_t* scales = w;
+    w += layout::kGroupScaleBytes;
+    for (size_t g = 0; g < n_groups; ++g, q += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
+      __builtin_prefetch(w + kPrefetchBytes);
+      const uint8x16x4_t rows = vld1q_u8_x4(w);
+      Activations x[n_tokens];
 #pragma GCC unroll 2
-    for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride);
-    float32x4_t sum[n_tokens][kPanelRows];
+      for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride);
+      float32x4_t sum[n_tokens][kPanelRows];
 #pragma GCC unroll 4
-    for (size_t r = 0; r < kPanelRows; ++r) {
-      const Weights row = unpack(w + r * kRowBytes, transposed);
+      for (size_t r = 0; r < kPanelRows; ++r) {
+        const Weights row = unpack(rows.val[r], transposed);
 #pragma GCC unroll 2
-      for (size_t t = 0; t < n_tokens; ++t) sum[t][r] = dot(row, x[t]);
+        for (size_t t = 0; t < n_tokens; ++t) sum[t][r] = dot(row, x[t]);
+      }
+      const float32x4_t scale = load_scales(scales);
+#pragma GCC unroll 2
+      for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
     }
-    const float32x4_t scale = load_scales(scales);
-#pragma GCC unroll 2
-    for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
+    left -= n_groups;
   }
   for (size_t t = 0; t < n_tokens; ++t)
     vst1q_f32(y + t * y_stride, vmulq_n_f32(reduce_rows(p[t]), q_scale[t]));
+}
+
+template <size_t n_tokens>
+void multiply_panels(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t cols,
+                     size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
+    multiply<n_tokens>(w + panel * layout::i4_panel_bytes(cols), q, q_scale, q_stride, cols,
+                       y + panel * kPanelRows, y_stride);
+  }
 }
 
 }  // namespace
 
 void matmul_i4_i16(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t batch,
                    size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const uint8_t* wp = w + panel * layout::i4_panel_bytes(cols);
-    float* yp = y + panel * kPanelRows;
+  const size_t walk = 1 + kWalkBytes / (layout::i4_panel_bytes(cols) + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, q + t * q_stride, q_scale + t, q_stride, cols, begin, end, y + t * y_stride,
+                      y_stride);
+    };
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
-    }
-    if (t < batch)
-      multiply<1>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens>, t);
+    if (t < batch) run(multiply_panels<1>, t);
   }
 }
 

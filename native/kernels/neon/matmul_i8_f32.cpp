@@ -12,72 +12,65 @@ using layout::kPanelRows;
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
-/// Activations of the tokens walked per panel: they should stay in L2 beside the panel.
-constexpr size_t kTokenBlockBytes = 128 * 1024;
-constexpr size_t kTokens = 2;
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens whose sums, of two rows at a time, fit the registers.
+constexpr size_t kTokens = 4;
 
-/// The tree of docs/numerics.md over four rows at once; a row's eight partial sums are two registers.
-float32x4_t reduce_rows(const float32x4_t (&p)[kPanelRows][2]) {
-  const float32x4_t s0 = vaddq_f32(p[0][0], p[0][1]), s1 = vaddq_f32(p[1][0], p[1][1]);
-  const float32x4_t s2 = vaddq_f32(p[2][0], p[2][1]), s3 = vaddq_f32(p[3][0], p[3][1]);
-  const float64x2_t even01 = vreinterpretq_f64_f32(vtrn1q_f32(s0, s1));
-  const float64x2_t even23 = vreinterpretq_f64_f32(vtrn1q_f32(s2, s3));
-  const float64x2_t odd01 = vreinterpretq_f64_f32(vtrn2q_f32(s0, s1));
-  const float64x2_t odd23 = vreinterpretq_f64_f32(vtrn2q_f32(s2, s3));
-  const float32x4_t c0 = vreinterpretq_f32_f64(vtrn1q_f64(even01, even23));
-  const float32x4_t c1 = vreinterpretq_f32_f64(vtrn1q_f64(odd01, odd23));
-  const float32x4_t c2 = vreinterpretq_f32_f64(vtrn2q_f64(even01, even23));
-  const float32x4_t c3 = vreinterpretq_f32_f64(vtrn2q_f64(odd01, odd23));
-  return vaddq_f32(vaddq_f32(c0, c2), vaddq_f32(c1, c3));
+/// (p0 + p4) + (p2 + p6) and (p1 + p5) + (p3 + p7) of two rows, whose eight partial sums are two registers.
+float32x4_t fold(const float32x4_t (&a)[2], const float32x4_t (&b)[2]) {
+  const float64x2_t sum_a = vreinterpretq_f64_f32(vaddq_f32(a[0], a[1]));
+  const float64x2_t sum_b = vreinterpretq_f64_f32(vaddq_f32(b[0], b[1]));
+  return vaddq_f32(vreinterpretq_f32_f64(vtrn1q_f64(sum_a, sum_b)),
+                   vreinterpretq_f32_f64(vtrn2q_f64(sum_a, sum_b)));
 }
 
-/// One panel times n_tokens tokens, their 4 * n_tokens sums in registers.
-template <size_t n_tokens>
+/// n_rows rows of one panel times n_tokens tokens, their sums in registers.
+template <size_t n_tokens, size_t n_rows>
 void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, float* y,
               size_t y_stride) {
-  float32x4_t p[n_tokens][kPanelRows][2];
-  for (auto& token : p) {
-    for (auto& row : token) row[0] = row[1] = vdupq_n_f32(0.0f);
-  }
+  float32x4_t p[n_tokens][n_rows][2] = {};
   for (size_t c = 0; c < cols; c += kPanelBytes, w += kBlockBytes) {
-    __builtin_prefetch(w + kPrefetchBytes);
-    __builtin_prefetch(w + kPrefetchBytes + 64);
+    for (size_t r = 0; r < n_rows; r += 2) __builtin_prefetch(w + kPrefetchBytes + r * kPanelBytes);
 #pragma GCC unroll 4
     for (size_t j = 0; j < kPanelBytes; j += 8) {
-      float32x4_t low[n_tokens], high[n_tokens];
-#pragma GCC unroll 2
-      for (size_t t = 0; t < n_tokens; ++t) {
-        low[t] = vld1q_f32(x + t * x_stride + c + j);
-        high[t] = vld1q_f32(x + t * x_stride + c + j + 4);
+      float32x4_t ws[n_rows][2];
+#pragma GCC unroll 4
+      for (size_t r = 0; r < n_rows; ++r) {
+        const int16x8_t wide = vmovl_s8(vld1_s8(w + r * kPanelBytes + j));
+        ws[r][0] = vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
+        ws[r][1] = vcvtq_f32_s32(vmovl_high_s16(wide));
       }
 #pragma GCC unroll 4
-      for (size_t r = 0; r < kPanelRows; ++r) {
-        const int16x8_t wide = vmovl_s8(vld1_s8(w + r * kPanelBytes + j));
-        const float32x4_t w_low = vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
-        const float32x4_t w_high = vcvtq_f32_s32(vmovl_high_s16(wide));
-#pragma GCC unroll 2
-        for (size_t t = 0; t < n_tokens; ++t) {
-          p[t][r][0] = vfmaq_f32(p[t][r][0], w_low, low[t]);
-          p[t][r][1] = vfmaq_f32(p[t][r][1], w_high, high[t]);
+      for (size_t t = 0; t < n_tokens; ++t) {
+        const float* xt = x + t * x_stride + c + j;
+        const float32x4_t low = vld1q_f32(xt), high = vld1q_f32(xt + 4);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n_rows; ++r) {
+          p[t][r][0] = vfmaq_f32(p[t][r][0], ws[r][0], low);
+          p[t][r][1] = vfmaq_f32(p[t][r][1], ws[r][1], high);
         }
       }
     }
   }
-  const float32x4_t factor = vld1q_f32(scale);
-  for (size_t t = 0; t < n_tokens; ++t) vst1q_f32(y + t * y_stride, vmulq_f32(factor, reduce_rows(p[t])));
+#pragma GCC unroll 4
+  for (size_t t = 0; t < n_tokens; ++t) {
+#pragma GCC unroll 2
+    for (size_t r = 0; r < n_rows; r += 2) {
+      const float32x4_t two = fold(p[t][r], p[t][r + 1]);
+      const float32x2_t sums = vget_low_f32(vpaddq_f32(two, two));
+      vst1_f32(y + t * y_stride + r, vmul_f32(vld1_f32(scale + r), sums));
+    }
+  }
 }
 
-void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t n_tokens,
-                     size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const size_t row = panel * kPanelRows;
-    const int8_t* wp = w + row * cols;
-    size_t t = 0;
-    for (; t + kTokens <= n_tokens; t += kTokens) {
-      multiply<kTokens>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
-    }
-    if (t < n_tokens) {
-      multiply<1>(wp, scale + row, x + t * x_stride, x_stride, cols, y + t * y_stride + row, y_stride);
+template <size_t n_tokens, size_t n_rows>
+void multiply_panels(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols,
+                     size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t row = panel_begin * kPanelRows; row < panel_end * kPanelRows; row += kPanelRows) {
+    for (size_t r = 0; r < kPanelRows; r += n_rows) {
+      multiply<n_tokens, n_rows>(w + row * cols + r * kPanelBytes, scale + row + r, x, x_stride, cols,
+                                 y + row + r, y_stride);
     }
   }
 }
@@ -86,12 +79,16 @@ void multiply_tokens(const int8_t* w, const float* scale, const float* x, size_t
 
 void matmul_i8_f32(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t batch,
                    size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  const size_t fitting = cols == 0 ? batch : kTokenBlockBytes / (cols * sizeof(float));
-  const size_t block = fitting < 4 * kTokens ? 4 * kTokens : fitting / kTokens * kTokens;
-  for (size_t t = 0; t < batch; t += block) {
-    const size_t n_tokens = batch - t < block ? batch - t : block;
-    multiply_tokens(w, scale, x + t * x_stride, x_stride, n_tokens, cols, panel_begin, panel_end,
-                    y + t * y_stride, y_stride);
+  const size_t walk = 1 + kWalkBytes / (kPanelRows * cols + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, scale, x + t * x_stride, x_stride, cols, begin, end, y + t * y_stride, y_stride);
+    };
+    size_t t = 0;
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens, 2>, t);
+    for (; t + 2 <= batch; t += 2) run(multiply_panels<2, 2>, t);
+    if (t < batch) run(multiply_panels<1, 4>, t);
   }
 }
 

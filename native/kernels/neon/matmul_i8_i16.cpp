@@ -12,6 +12,10 @@ using layout::kPanelRows;
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens whose sums fit the registers.
+constexpr size_t kTokens = 4;
 /// An int32 lane takes a quarter of these: 128 * 32639 * 512 < 2^31.
 constexpr size_t kNarrowColumns = 2048;
 
@@ -47,7 +51,7 @@ void multiply(const int8_t* w, const float* scale, const int16_t* q, const float
 #pragma GCC unroll 2
       for (size_t j = 0; j < kPanelBytes; j += 16) {
         int16x8_t q0[n_tokens], q1[n_tokens];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (size_t t = 0; t < n_tokens; ++t) {
           q0[t] = vld1q_s16(q + t * q_stride + c + j);
           q1[t] = vld1q_s16(q + t * q_stride + c + j + 8);
@@ -55,7 +59,7 @@ void multiply(const int8_t* w, const float* scale, const int16_t* q, const float
 #pragma GCC unroll 4
         for (size_t r = 0; r < kPanelRows; ++r) {
           const int8x16_t ws = vld1q_s8(w + r * kPanelBytes + j);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
           for (size_t t = 0; t < n_tokens; ++t) p[t][r] = multiply_add(p[t][r], ws, q0[t], q1[t]);
         }
       }
@@ -70,23 +74,31 @@ void multiply(const int8_t* w, const float* scale, const int16_t* q, const float
   for (size_t t = 0; t < n_tokens; ++t) vst1q_f32(y + t * y_stride, finish(sum[t], q_scale[t], scale));
 }
 
+template <size_t n_tokens>
+void multiply_panels(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale,
+                     size_t q_stride, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                     size_t y_stride) {
+  for (size_t row = panel_begin * kPanelRows; row < panel_end * kPanelRows; row += kPanelRows) {
+    multiply<n_tokens>(w + row * cols, scale + row, q, q_scale, q_stride, cols, y + row, y_stride);
+  }
+}
+
 }  // namespace
 
 void matmul_i8_i16(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale,
                    size_t q_stride, size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                    size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const size_t row = panel * kPanelRows;
-    const int8_t* wp = w + row * cols;
+  const size_t walk = 1 + kWalkBytes / (kPanelRows * cols + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, scale, q + t * q_stride, q_scale + t, q_stride, cols, begin, end, y + t * y_stride,
+                      y_stride);
+    };
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
-    if (t < batch) {
-      multiply<1>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens>, t);
+    for (; t + 2 <= batch; t += 2) run(multiply_panels<2>, t);
+    if (t < batch) run(multiply_panels<1>, t);
   }
 }
 

@@ -11,49 +11,34 @@ using layout::kGroupBytes;
 using layout::kGroupColumns;
 using layout::kPanelRows;
 
-constexpr size_t kRowBytes = kGroupBytes / kPanelRows;
 constexpr size_t kScaleBytes = kPanelRows * sizeof(uint16_t);
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens whose sums fit the registers.
+constexpr size_t kTokens = 2;
 
-/// From four columns a lane to byte b of lane l.
-constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+/// Columns 8b + l of a group to byte b of lane l, and columns 8b + 4 + l.
+constexpr uint8_t kLower[16] = {0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27};
+constexpr uint8_t kUpper[16] = {4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31};
 
 /// A group's activations as two signed bytes each, q = 256 * high + low. Byte b of lane l is column 8b + l; for the lanes' upper
 /// nibbles, 8b + 4 + l.
 struct Activations {
   int8x16_t lower_high, lower_low, upper_high, upper_low;
 };
-int8x16_t lower_of(int8x16_t a, int8x16_t b, uint8x16_t transposed) {
-  const int32x4_t columns = vuzp1q_s32(vreinterpretq_s32_s8(a), vreinterpretq_s32_s8(b));
-  return vqtbl1q_s8(vreinterpretq_s8_s32(columns), transposed);
-}
-int8x16_t upper_of(int8x16_t a, int8x16_t b, uint8x16_t transposed) {
-  const int32x4_t columns = vuzp2q_s32(vreinterpretq_s32_s8(a), vreinterpretq_s32_s8(b));
-  return vqtbl1q_s8(vreinterpretq_s8_s32(columns), transposed);
-}
-int8x16_t low_bytes(int16x8_t a, int16x8_t b) {
-  return vuzp1q_s8(vreinterpretq_s8_s16(a), vreinterpretq_s8_s16(b));
-}
-/// As the low bytes are signed, half a high one is carried; |q| <= 32639 leaves room for it.
-int8x16_t high_bytes(int16x8_t a, int16x8_t b) {
-  const int16x8_t half = vdupq_n_s16(128);
-  return vuzp2q_s8(vreinterpretq_s8_s16(vaddq_s16(a, half)), vreinterpretq_s8_s16(vaddq_s16(b, half)));
-}
-Activations arrange(const int16_t* q, uint8x16_t transposed) {
-  const int16x8_t a = vld1q_s16(q), b = vld1q_s16(q + 8), c = vld1q_s16(q + 16), d = vld1q_s16(q + 24);
-  const int8x16_t high0 = high_bytes(a, b), high1 = high_bytes(c, d);
-  const int8x16_t low0 = low_bytes(a, b), low1 = low_bytes(c, d);
-  return {lower_of(high0, high1, transposed), lower_of(low0, low1, transposed),
-          upper_of(high0, high1, transposed), upper_of(low0, low1, transposed)};
+Activations arrange(const int16_t* q, uint8x16_t lower, uint8x16_t upper) {
+  const auto* planes = reinterpret_cast<const int8_t*>(q);
+  const int8x16x2_t high = vld1q_s8_x2(planes), low = vld1q_s8_x2(planes + layout::kPlaneColumns);
+  return {vqtbl2q_s8(high, lower), vqtbl2q_s8(low, lower), vqtbl2q_s8(high, upper), vqtbl2q_s8(low, upper)};
 }
 
 /// A row's nibbles times 16: one instruction each, and the sums' conversion divides for nothing.
 struct Weights {
   int8x16_t lower, upper;
 };
-Weights unpack(const uint8_t* row) {
-  const uint8x16_t v = vld1q_u8(row);
+Weights unpack(uint8x16_t v) {
   return {vreinterpretq_s8_u8(vshlq_n_u8(v, 4)), vreinterpretq_s8_u8(vandq_u8(v, vdupq_n_u8(0xf0)))};
 }
 
@@ -97,46 +82,57 @@ void multiply(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q
   for (auto& token : p) {
     for (float32x4_t& row : token) row = vdupq_n_f32(0.0f);
   }
-  const uint8x16_t transposed = vld1q_u8(kTransposed);
-  const uint8_t* scales = w;
-  const size_t n_groups = cols / kGroupColumns;
-  for (size_t g = 0; g < n_groups; ++g, q += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
-    if (g % kBlockGroups == 0) {
-      scales = w;
-      w += layout::kGroupScaleBytes;
-    }
-    __builtin_prefetch(w + kPrefetchBytes);
-    Activations x[n_tokens];
+  const uint8x16_t lower = vld1q_u8(kLower), upper = vld1q_u8(kUpper);
+  for (size_t left = cols / kGroupColumns; left != 0;) {
+    const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
+    const uint8_t* scales = w;
+    w += layout::kGroupScaleBytes;
+    for (size_t g = 0; g < n_groups; ++g, q += kGroupColumns, scales += kScaleBytes, w += kGroupBytes) {
+      __builtin_prefetch(w + kPrefetchBytes);
+      const uint8x16x4_t rows = vld1q_u8_x4(w);
+      Activations x[n_tokens];
 #pragma GCC unroll 2
-    for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride, transposed);
-    float32x4_t sum[n_tokens][kPanelRows];
+      for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride, lower, upper);
+      float32x4_t sum[n_tokens][kPanelRows];
 #pragma GCC unroll 4
-    for (size_t r = 0; r < kPanelRows; ++r) {
-      const Weights row = unpack(w + r * kRowBytes);
+      for (size_t r = 0; r < kPanelRows; ++r) {
+        const Weights row = unpack(rows.val[r]);
 #pragma GCC unroll 2
-      for (size_t t = 0; t < n_tokens; ++t) sum[t][r] = dot(row, x[t]);
+        for (size_t t = 0; t < n_tokens; ++t) sum[t][r] = dot(row, x[t]);
+      }
+      const float32x4_t scale = load_scales(scales);
+#pragma GCC unroll 2
+      for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
     }
-    const float32x4_t scale = load_scales(scales);
-#pragma GCC unroll 2
-    for (size_t t = 0; t < n_tokens; ++t) add_scaled(sum[t], scale, p[t]);
+    left -= n_groups;
   }
   for (size_t t = 0; t < n_tokens; ++t)
     vst1q_f32(y + t * y_stride, vmulq_n_f32(reduce_rows(p[t]), q_scale[t]));
+}
+
+template <size_t n_tokens>
+void multiply_panels(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t cols,
+                     size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
+    multiply<n_tokens>(w + panel * layout::i4_panel_bytes(cols), q, q_scale, q_stride, cols,
+                       y + panel * kPanelRows, y_stride);
+  }
 }
 
 }  // namespace
 
 void matmul_i4_i16(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t batch,
                    size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const uint8_t* wp = w + panel * layout::i4_panel_bytes(cols);
-    float* yp = y + panel * kPanelRows;
+  const size_t walk = 1 + kWalkBytes / (layout::i4_panel_bytes(cols) + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, q + t * q_stride, q_scale + t, q_stride, cols, begin, end, y + t * y_stride,
+                      y_stride);
+    };
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
-    }
-    if (t < batch)
-      multiply<1>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens>, t);
+    if (t < batch) run(multiply_panels<1>, t);
   }
 }
 

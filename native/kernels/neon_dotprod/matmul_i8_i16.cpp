@@ -10,19 +10,13 @@ using layout::kPanelBytes;
 using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
+static_assert(layout::kPlaneColumns == kPanelBytes);
 /// Far enough ahead to hide memory, near enough to stay in L1.
 constexpr size_t kPrefetchBytes = 2048;
-
-/// 16 activations as two signed bytes each, q = 256 * high + low.
-struct Planes {
-  int8x16_t high, low;
-};
-Planes split(const int16_t* q) {
-  const int16x8_t a = vld1q_s16(q), b = vld1q_s16(q + 8),
-                  half = vdupq_n_s16(128);  // |q| <= 32639 leaves room for it
-  return {vuzp2q_s8(vreinterpretq_s8_s16(vaddq_s16(a, half)), vreinterpretq_s8_s16(vaddq_s16(b, half))),
-          vuzp1q_s8(vreinterpretq_s8_s16(a), vreinterpretq_s8_s16(b))};
-}
+/// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
+constexpr size_t kWalkBytes = 64 * 1024;
+/// Tokens whose sums fit the registers.
+constexpr size_t kTokens = 2;
 
 /// f32(sum) * (q_scale * scale) of four rows; through f64, which holds every sum exactly.
 float32x4_t finish(const int64x2_t (&sum)[kPanelRows / 2], float q_scale, const float* scale) {
@@ -34,29 +28,36 @@ float32x4_t finish(const int64x2_t (&sum)[kPanelRows / 2], float q_scale, const 
 template <size_t n_tokens>
 void multiply(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale, size_t q_stride,
               size_t cols, float* y, size_t y_stride) {
-  int32x4_t high[n_tokens][kPanelRows], low[n_tokens][kPanelRows];
-  for (size_t t = 0; t < n_tokens; ++t) {
-    for (size_t r = 0; r < kPanelRows; ++r) high[t][r] = low[t][r] = vdupq_n_s32(0);
-  }
-  for (size_t c = 0; c < cols; c += kPanelBytes, w += kBlockBytes) {
+  const int8_t* planes[n_tokens];
+#pragma GCC unroll 2
+  for (size_t t = 0; t < n_tokens; ++t) planes[t] = reinterpret_cast<const int8_t*>(q + t * q_stride);
+  int32x4_t high[n_tokens][kPanelRows] = {}, low[n_tokens][kPanelRows] = {};
+  for (size_t c = 0; c < cols; c += kPanelBytes) {
     __builtin_prefetch(w + kPrefetchBytes);
     __builtin_prefetch(w + kPrefetchBytes + 64);
+    const int8x16x4_t rows01 = vld1q_s8_x4(w);
+    w += 2 * kPanelBytes;
+    const int8x16x4_t rows23 = vld1q_s8_x4(w);
+    w += 2 * kPanelBytes;
 #pragma GCC unroll 2
-    for (size_t j = 0; j < kPanelBytes; j += 16) {
-      Planes qs[n_tokens];
+    for (size_t t = 0; t < n_tokens; ++t) {
+      // The high bytes of 32 columns, then the low ones.
+      const int8x16x4_t qs = vld1q_s8_x4(planes[t]);
+      planes[t] += 2 * kPanelBytes;
 #pragma GCC unroll 2
-      for (size_t t = 0; t < n_tokens; ++t) qs[t] = split(q + t * q_stride + c + j);
-#pragma GCC unroll 4
-      for (size_t r = 0; r < kPanelRows; ++r) {
-        const int8x16_t ws = vld1q_s8(w + r * kPanelBytes + j);
-#pragma GCC unroll 2
-        for (size_t t = 0; t < n_tokens; ++t) {
-          high[t][r] = vdotq_s32(high[t][r], ws, qs[t].high);
-          low[t][r] = vdotq_s32(low[t][r], ws, qs[t].low);
-        }
+      for (size_t j = 0; j < 2; ++j) {
+        high[t][0] = vdotq_s32(high[t][0], rows01.val[j], qs.val[j]);
+        high[t][1] = vdotq_s32(high[t][1], rows01.val[2 + j], qs.val[j]);
+        high[t][2] = vdotq_s32(high[t][2], rows23.val[j], qs.val[j]);
+        high[t][3] = vdotq_s32(high[t][3], rows23.val[2 + j], qs.val[j]);
+        low[t][0] = vdotq_s32(low[t][0], rows01.val[j], qs.val[2 + j]);
+        low[t][1] = vdotq_s32(low[t][1], rows01.val[2 + j], qs.val[2 + j]);
+        low[t][2] = vdotq_s32(low[t][2], rows23.val[j], qs.val[2 + j]);
+        low[t][3] = vdotq_s32(low[t][3], rows23.val[2 + j], qs.val[2 + j]);
       }
     }
   }
+#pragma GCC unroll 2
   for (size_t t = 0; t < n_tokens; ++t) {
     int64x2_t sum[kPanelRows / 2];
     for (size_t r = 0; r < kPanelRows; r += 2) {
@@ -68,23 +69,30 @@ void multiply(const int8_t* w, const float* scale, const int16_t* q, const float
   }
 }
 
+template <size_t n_tokens>
+void multiply_panels(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale,
+                     size_t q_stride, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                     size_t y_stride) {
+  for (size_t row = panel_begin * kPanelRows; row < panel_end * kPanelRows; row += kPanelRows) {
+    multiply<n_tokens>(w + row * cols, scale + row, q, q_scale, q_stride, cols, y + row, y_stride);
+  }
+}
+
 }  // namespace
 
 void matmul_i8_i16(const int8_t* w, const float* scale, const int16_t* q, const float* q_scale,
                    size_t q_stride, size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                    size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const size_t row = panel * kPanelRows;
-    const int8_t* wp = w + row * cols;
+  const size_t walk = 1 + kWalkBytes / (kPanelRows * cols + 1);
+  for (size_t begin = panel_begin; begin < panel_end; begin += walk) {
+    const size_t end = panel_end - begin < walk ? panel_end : begin + walk;
+    const auto run = [&](auto multiply_tokens, size_t t) {
+      multiply_tokens(w, scale, q + t * q_stride, q_scale + t, q_stride, cols, begin, end, y + t * y_stride,
+                      y_stride);
+    };
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
-    if (t < batch) {
-      multiply<1>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
+    for (; t + kTokens <= batch; t += kTokens) run(multiply_panels<kTokens>, t);
+    if (t < batch) run(multiply_panels<1>, t);
   }
 }
 

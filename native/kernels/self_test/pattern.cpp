@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/layout.h"
-
 namespace spiked::kernels::testing {
 namespace {
 
@@ -141,6 +139,29 @@ void fill_quantized(Random& random, Pattern pattern, int16_t* q, size_t n) {
   fill(random, pattern, q, n);
   for (size_t i = 0; i < n; ++i)
     q[i] = q[i] < -32639 ? int16_t{-32639} : q[i] > 32639 ? int16_t{32639} : q[i];
+}
+
+void arrange(layout::I16Order order, int16_t* q, size_t n) {
+  if (order == layout::I16Order::kColumns) return;
+  for (size_t c = 0; c < n; c += layout::kPlaneColumns) {
+    int8_t planes[2][layout::kPlaneColumns];
+    for (size_t i = 0; i < layout::kPlaneColumns; ++i) {
+      const auto low = static_cast<int8_t>(q[c + i]);
+      planes[0][i] = static_cast<int8_t>((q[c + i] - low) / 256);
+      planes[1][i] = low;
+    }
+    std::memcpy(q + c, planes, sizeof planes);
+  }
+}
+
+void straighten(layout::I16Order order, int16_t* q, size_t n) {
+  if (order == layout::I16Order::kColumns) return;
+  for (size_t c = 0; c < n; c += layout::kPlaneColumns) {
+    int16_t values[layout::kPlaneColumns];
+    for (size_t i = 0; i < layout::kPlaneColumns; ++i)
+      values[i] = static_cast<int16_t>(layout::i16_value(order, q + c, i));
+    std::memcpy(q + c, values, sizeof values);
+  }
 }
 
 namespace {

@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/layout.h"
+
 namespace spiked::kernels::testing {
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -37,6 +39,12 @@ void fill_quantized(Random& random, Pattern pattern, int8_t* q, size_t n);
 void fill_quantized(Random& random, Pattern pattern, int16_t* q, size_t n);
 /// All of int16.
 void fill(Random& random, Pattern pattern, int16_t* x, size_t n);
+
+/// n quantised values, a multiple of 32, from their order to `order` and back, in place. int8 has one order.
+void arrange(layout::I16Order order, int16_t* q, size_t n);
+void straighten(layout::I16Order order, int16_t* q, size_t n);
+inline void arrange(layout::I16Order, int8_t*, size_t) {}
+inline void straighten(layout::I16Order, int8_t*, size_t) {}
 
 /// Whole panel_4x32_i4 panels: all nibbles, also -8, which an exporter never writes, and f16 scales up to both ends of their range.
 void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels, size_t cols);

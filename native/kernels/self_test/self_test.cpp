@@ -17,7 +17,7 @@ void check_faults(const Kernels& faulty, const char* fault, uint64_t seed, Tally
   {                                                                            \
     tally.begin_case(std::string(#name) + " that " + fault);                   \
     Tally planted(seed, true);                                                 \
-    testing::sweep_##name(scalar.name, faulty.name, planted);                  \
+    testing::sweep_##name(scalar, faulty, planted);                            \
     if (planted.failures() == 0) tally.fail("expected a failure, found none"); \
   }
 #include "kernels/list.def"
@@ -41,11 +41,11 @@ Status self_test(const Isa& isa, uint64_t seed, SelfTestReport report, void* use
     }
     if (report != nullptr) report(user, name, tally.cases(), tally.failures(), tally.detail().c_str());
   };
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod)       \
-  {                                                               \
-    Tally tally(seed, false);                                     \
-    testing::sweep_##name(scalar.name, isa.kernels->name, tally); \
-    conclude(#name, tally);                                       \
+#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) \
+  {                                                         \
+    Tally tally(seed, false);                               \
+    testing::sweep_##name(scalar, *isa.kernels, tally);     \
+    conclude(#name, tally);                                 \
   }
 #include "kernels/list.def"
 #undef SPIKED_KERNEL

@@ -38,21 +38,21 @@ void sweep(Tally& tally, bool keys, Run run) {
 
 }  // namespace
 
-void sweep_attend_scores(AttendScores scalar, AttendScores tested, Tally& tally) {
+void sweep_attend_scores(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, true,
         [&](const float* q, const float* k, size_t stride, const uint32_t* slots, size_t n_keys,
             size_t head_dim, Output<float>& out) {
-          scalar(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
-          tested(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
+          scalar.attend_scores(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
+          tested.attend_scores(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
         });
 }
 
-void sweep_attend_values(AttendValues scalar, AttendValues tested, Tally& tally) {
+void sweep_attend_values(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, false,
         [&](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
             size_t head_dim, Output<float>& out) {
-          scalar(p, v, stride, slots, n_keys, head_dim, out.reference());
-          tested(p, v, stride, slots, n_keys, head_dim, out.tested());
+          scalar.attend_values(p, v, stride, slots, n_keys, head_dim, out.reference());
+          tested.attend_values(p, v, stride, slots, n_keys, head_dim, out.tested());
         });
 }
 

@@ -50,32 +50,32 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
 
 }  // namespace
 
-void sweep_column_sum_f32(ColumnSumF32 scalar, ColumnSumF32 tested, Tally& tally) {
+void sweep_column_sum_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep<float, float>(
-      scalar, tested, tally,
+      scalar.column_sum_f32, tested.column_sum_f32, tally,
       [](ColumnSumF32 kernel, const float* w, const Input<uint32_t>& active, const Shape& s, float* y) {
         kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, y);
       });
 }
 
-void sweep_column_product_f32(ColumnProductF32 scalar, ColumnProductF32 tested, Tally& tally) {
+void sweep_column_product_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep<float, float>(
-      scalar, tested, tally,
+      scalar.column_product_f32, tested.column_product_f32, tally,
       [](ColumnProductF32 kernel, const float* w, const Input<uint32_t>& active, const Shape& s, float* y) {
         // As many columns as the case has active ones; any numbers do for x.
         kernel(w, s.rows, w + kColumns, active.size(), s.row_begin, s.row_end, y);
       });
 }
 
-void sweep_column_sum_i8(ColumnSumI8 scalar, ColumnSumI8 tested, Tally& tally) {
+void sweep_column_sum_i8(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep<int8_t, int32_t>(
-      scalar, tested, tally,
+      scalar.column_sum_i8, tested.column_sum_i8, tally,
       [](ColumnSumI8 kernel, const int8_t* w, const Input<uint32_t>& active, const Shape& s, int32_t* sums) {
         kernel(w, s.rows, active.data(), active.size(), s.row_begin, s.row_end, sums);
       });
 }
 
-void sweep_scale_sums(ScaleSums scalar, ScaleSums tested, Tally& tally) {
+void sweep_scale_sums(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   constexpr size_t kParts[] = {1, 2, 3, 8};
   Random random(tally.seed());
   for (const Shape& s : kShapes) {
@@ -88,8 +88,8 @@ void sweep_scale_sums(ScaleSums scalar, ScaleSums tested, Tally& tally) {
         parts[i] = static_cast<int32_t>(random.below(size_t{1} << 28)) - (1 << 27);
       const Input<float> scale(random, Pattern::kRandom, s.rows), before(random, Pattern::kRandom, s.rows);
       Output<float> y(before.data(), s.rows, random.below(4));
-      scalar(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.reference());
-      tested(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.tested());
+      scalar.scale_sums(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.reference());
+      tested.scale_sums(parts.data(), stride, n_parts, scale.data(), s.row_begin, s.row_end, y.tested());
       y.compare(tally, "y");
       if (tally.done()) return;
     }

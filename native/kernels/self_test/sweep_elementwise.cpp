@@ -27,75 +27,75 @@ void sweep(Tally& tally, Run run) {
 
 }  // namespace
 
-void sweep_add_f32(Add scalar, Add tested, Tally& tally) {
+void sweep_add_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   const auto apart = [&](size_t n, float, const float* a, const float* b, Output<float>& y) {
-    scalar(a, b, n, y.reference());
-    tested(a, b, n, y.tested());
+    scalar.add_f32(a, b, n, y.reference());
+    tested.add_f32(a, b, n, y.tested());
   };
   const auto onto_a = [&](size_t n, float, const float*, const float* b, Output<float>& y) {
-    scalar(y.reference(), b, n, y.reference());
-    tested(y.tested(), b, n, y.tested());
+    scalar.add_f32(y.reference(), b, n, y.reference());
+    tested.add_f32(y.tested(), b, n, y.tested());
   };
   const auto onto_b = [&](size_t n, float, const float* a, const float*, Output<float>& y) {
-    scalar(a, y.reference(), n, y.reference());
-    tested(a, y.tested(), n, y.tested());
+    scalar.add_f32(a, y.reference(), n, y.reference());
+    tested.add_f32(a, y.tested(), n, y.tested());
   };
   sweep(tally, apart);
   sweep(tally, onto_a);
   sweep(tally, onto_b);
 }
 
-void sweep_layer_norm(LayerNorm scalar, LayerNorm tested, Tally& tally) {
+void sweep_layer_norm(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float, const float* a, const float* b, Output<float>& y) {
-    scalar(a, b, a, n, 1e-5f, y.reference());
-    tested(a, b, a, n, 1e-5f, y.tested());
+    scalar.layer_norm(a, b, a, n, 1e-5f, y.reference());
+    tested.layer_norm(a, b, a, n, 1e-5f, y.tested());
   });
   sweep(tally, [&](size_t n, float, const float* a, const float* b, Output<float>& y) {
-    scalar(y.reference(), a, b, n, 1e-5f, y.reference());
-    tested(y.tested(), a, b, n, 1e-5f, y.tested());
+    scalar.layer_norm(y.reference(), a, b, n, 1e-5f, y.reference());
+    tested.layer_norm(y.tested(), a, b, n, 1e-5f, y.tested());
   });
 }
 
-void sweep_softmax(Softmax scalar, Softmax tested, Tally& tally) {
+void sweep_softmax(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float, const float*, const float*, Output<float>& y) {
-    scalar(y.reference(), n);
-    tested(y.tested(), n);
+    scalar.softmax(y.reference(), n);
+    tested.softmax(y.tested(), n);
   });
 }
 
-void sweep_gelu(Gelu scalar, Gelu tested, Tally& tally) {
+void sweep_gelu(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float, const float*, const float*, Output<float>& y) {
-    scalar(y.reference(), n);
-    tested(y.tested(), n);
+    scalar.gelu(y.reference(), n);
+    tested.gelu(y.tested(), n);
   });
 }
 
-void sweep_decay_step(DecayStep scalar, DecayStep tested, Tally& tally) {
+void sweep_decay_step(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float beta, const float* a, const float*, Output<float>& y) {
-    scalar(y.reference(), a, beta, n);
-    tested(y.tested(), a, beta, n);
+    scalar.decay_step(y.reference(), a, beta, n);
+    tested.decay_step(y.tested(), a, beta, n);
   });
 }
 
-void sweep_mix_f32(Mix scalar, Mix tested, Tally& tally) {
+void sweep_mix_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float g, const float* a, const float* b, Output<float>& y) {
-    scalar(g, a, b, n, y.reference());
-    tested(g, a, b, n, y.tested());
+    scalar.mix_f32(g, a, b, n, y.reference());
+    tested.mix_f32(g, a, b, n, y.tested());
   });
 }
 
-void sweep_scaled_add(ScaledAdd scalar, ScaledAdd tested, Tally& tally) {
+void sweep_scaled_add(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float p, const float*, const float* b, Output<float>& y) {
-    scalar(p, b, n, y.reference());
-    tested(p, b, n, y.tested());
+    scalar.scaled_add(p, b, n, y.reference());
+    tested.scaled_add(p, b, n, y.tested());
   });
 }
 
-void sweep_rope(Rope scalar, Rope tested, Tally& tally) {
+void sweep_rope(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   // An odd head has no half; its last value must stay as it is.
   sweep(tally, [&](size_t n, float, const float* a, const float* b, Output<float>& y) {
-    scalar(y.reference(), a, b, n / 2);
-    tested(y.tested(), a, b, n / 2);
+    scalar.rope(y.reference(), a, b, n / 2);
+    tested.rope(y.tested(), a, b, n / 2);
   });
 }
 

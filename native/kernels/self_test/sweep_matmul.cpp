@@ -59,24 +59,24 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally, Run run) {
 
 }  // namespace
 
-void sweep_matmul_f32_f32(MatmulF32F32 scalar, MatmulF32F32 tested, Tally& tally) {
-  sweep<float>(scalar, tested, tally,
+void sweep_matmul_f32_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<float>(scalar.matmul_f32_f32, tested.matmul_f32_f32, tally,
                [](MatmulF32F32 kernel, const float* w, const float*, const float* x, size_t x_stride,
                   const ProductShape& s, float* y, size_t y_stride) {
                  kernel(w, x, x_stride, s.batch, s.cols, s.panel_begin, s.panel_end, y, y_stride);
                });
 }
 
-void sweep_matmul_i8_f32(MatmulI8F32 scalar, MatmulI8F32 tested, Tally& tally) {
-  sweep<int8_t>(scalar, tested, tally,
+void sweep_matmul_i8_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<int8_t>(scalar.matmul_i8_f32, tested.matmul_i8_f32, tally,
                 [](MatmulI8F32 kernel, const int8_t* w, const float* scale, const float* x, size_t x_stride,
                    const ProductShape& s, float* y, size_t y_stride) {
                   kernel(w, scale, x, x_stride, s.batch, s.cols, s.panel_begin, s.panel_end, y, y_stride);
                 });
 }
 
-void sweep_matmul_i4_f32(MatmulI4F32 scalar, MatmulI4F32 tested, Tally& tally) {
-  sweep<uint8_t>(scalar, tested, tally,
+void sweep_matmul_i4_f32(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<uint8_t>(scalar.matmul_i4_f32, tested.matmul_i4_f32, tally,
                  [](MatmulI4F32 kernel, const uint8_t* w, const float*, const float* x, size_t x_stride,
                     const ProductShape& s, float* y, size_t y_stride) {
                    kernel(w, x, x_stride, s.batch, s.cols, s.panel_begin, s.panel_end, y, y_stride);

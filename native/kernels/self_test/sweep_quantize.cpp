@@ -1,4 +1,7 @@
+#include <type_traits>
+
 #include "base/status.h"
+#include "kernels/layout.h"
 #include "kernels/self_test/buffers.h"
 #include "kernels/self_test/sweeps.h"
 
@@ -14,8 +17,9 @@ void fill_ties(Random& random, float largest, float* x, size_t n) {
   if (n != 0) x[n - 1] = largest;
 }
 
+/// order: of what `tested` writes.
 template <typename Q, typename Kernel>
-void sweep(Kernel scalar, Kernel tested, float largest, Tally& tally) {
+void sweep(Kernel scalar, Kernel tested, layout::I16Order order, float largest, Tally& tally) {
   Random random(tally.seed());
   for (size_t n : kSizes) {
     for (Pattern pattern : kPatterns) {
@@ -23,10 +27,14 @@ void sweep(Kernel scalar, Kernel tested, float largest, Tally& tally) {
         tally.begin_case(format("%zu values, %s", n, ties ? "ties" : name(pattern)));
         Input<float> x(random, pattern, n, random.below(5));
         if (ties) fill_ties(random, largest, x.data(), n);
-        const Input<Q> before(random, Pattern::kRandom, n);
-        Output<Q> q(before.data(), n, random.below(5));
+        const size_t room = std::is_same_v<Q, int16_t> ? round_up(n, layout::kPlaneColumns) : n;
+        Input<Q> before(room);
+        fill_quantized(random, Pattern::kRandom, before.data(), room);
+        Output<Q> q(before.data(), room, random.below(5));
+        arrange(order, q.tested(), room);
         const float expected = scalar(x.data(), n, q.reference());
         const float found = tested(x.data(), n, q.tested());
+        straighten(order, q.tested(), room);
         if (!same(expected, found)) tally.fail(difference("scale", 0, expected, found));
         q.compare(tally, "q");
         if (tally.done()) return;
@@ -37,12 +45,12 @@ void sweep(Kernel scalar, Kernel tested, float largest, Tally& tally) {
 
 }  // namespace
 
-void sweep_quantize_i8(QuantizeI8 scalar, QuantizeI8 tested, Tally& tally) {
-  sweep<int8_t>(scalar, tested, 127.0f, tally);
+void sweep_quantize_i8(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<int8_t>(scalar.quantize_i8, tested.quantize_i8, tested.i16_order, 127.0f, tally);
 }
 
-void sweep_quantize_i16(QuantizeI16 scalar, QuantizeI16 tested, Tally& tally) {
-  sweep<int16_t>(scalar, tested, 32639.0f, tally);
+void sweep_quantize_i16(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<int16_t>(scalar.quantize_i16, tested.quantize_i16, tested.i16_order, 32639.0f, tally);
 }
 
 }  // namespace spiked::kernels::testing

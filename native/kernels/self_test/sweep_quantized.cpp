@@ -1,3 +1,4 @@
+#include <cstring>
 #include <type_traits>
 
 #include "base/status.h"
@@ -9,9 +10,9 @@
 namespace spiked::kernels::testing {
 namespace {
 
-/// The products that take quantised activations Q.
+/// The products that take quantised activations Q; order: of those that `tested` takes.
 template <typename W, typename Q, typename Kernel>
-void sweep(Kernel scalar, Kernel tested, Tally& tally) {
+void sweep(Kernel scalar, Kernel tested, layout::I16Order order, Tally& tally) {
   constexpr bool kI4 = std::is_same_v<W, uint8_t>;
   Random random(tally.seed());
   for (const ProductShape& s : kProductShapes) {
@@ -28,19 +29,22 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally) {
         fill(random, weights, w.data(), w.size());
       Input<Q> q(s.batch * q_stride);
       fill_quantized(random, pattern, q.data(), q.size());
+      Input<Q> arranged(q.size());
+      std::memcpy(arranged.data(), q.data(), q.size() * sizeof(Q));
+      arrange(order, arranged.data(), arranged.size());
       const Input<float> scale(random, Pattern::kRandom, rows), q_scale(random, pattern, s.batch);
       const Input<float> before(random, Pattern::kRandom, s.batch * y_stride);
       Output<float> y(before.data(), before.size(), random.below(4));
-      const auto run = [&](Kernel kernel, float* out) {
+      const auto run = [&](Kernel kernel, const Input<Q>& x, float* out) {
         if constexpr (kI4)
-          kernel(w.data(), q.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin, s.panel_end,
+          kernel(w.data(), x.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin, s.panel_end,
                  out, y_stride);
         else
-          kernel(w.data(), scale.data(), q.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin,
+          kernel(w.data(), scale.data(), x.data(), q_scale.data(), q_stride, s.batch, s.cols, s.panel_begin,
                  s.panel_end, out, y_stride);
       };
-      run(scalar, y.reference());
-      run(tested, y.tested());
+      run(scalar, q, y.reference());
+      run(tested, arranged, y.tested());
       y.compare(tally, "y");
       if (tally.done()) return;
     }
@@ -49,20 +53,20 @@ void sweep(Kernel scalar, Kernel tested, Tally& tally) {
 
 }  // namespace
 
-void sweep_matmul_i8_i8(MatmulI8I8 scalar, MatmulI8I8 tested, Tally& tally) {
-  sweep<int8_t, int8_t>(scalar, tested, tally);
+void sweep_matmul_i8_i8(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<int8_t, int8_t>(scalar.matmul_i8_i8, tested.matmul_i8_i8, tested.i16_order, tally);
 }
 
-void sweep_matmul_i8_i16(MatmulI8I16 scalar, MatmulI8I16 tested, Tally& tally) {
-  sweep<int8_t, int16_t>(scalar, tested, tally);
+void sweep_matmul_i8_i16(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<int8_t, int16_t>(scalar.matmul_i8_i16, tested.matmul_i8_i16, tested.i16_order, tally);
 }
 
-void sweep_matmul_i4_i8(MatmulI4I8 scalar, MatmulI4I8 tested, Tally& tally) {
-  sweep<uint8_t, int8_t>(scalar, tested, tally);
+void sweep_matmul_i4_i8(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<uint8_t, int8_t>(scalar.matmul_i4_i8, tested.matmul_i4_i8, tested.i16_order, tally);
 }
 
-void sweep_matmul_i4_i16(MatmulI4I16 scalar, MatmulI4I16 tested, Tally& tally) {
-  sweep<uint8_t, int16_t>(scalar, tested, tally);
+void sweep_matmul_i4_i16(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep<uint8_t, int16_t>(scalar.matmul_i4_i16, tested.matmul_i4_i16, tested.i16_order, tally);
 }
 
 }  // namespace spiked::kernels::testing

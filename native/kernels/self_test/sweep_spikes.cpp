@@ -35,24 +35,26 @@ void compare_counts(Tally& tally, size_t expected, size_t found) {
 
 }  // namespace
 
-void sweep_membrane_step(MembraneStep scalar, MembraneStep tested, Tally& tally) {
+void sweep_membrane_step(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](Random& random, Pattern pattern, size_t n, float threshold, Output<uint32_t>& active) {
     const Input<float> x(random, pattern, n, random.below(5));
     const Input<float> before(random, random.below(2) == 0 ? pattern : Pattern::kRandom, n);
     Output<float> membrane(before.data(), n, random.below(5));
-    const size_t expected = scalar(membrane.reference(), x.data(), n, 0.9f, threshold, active.reference());
-    const size_t found = tested(membrane.tested(), x.data(), n, 0.9f, threshold, active.tested());
+    const size_t expected =
+        scalar.membrane_step(membrane.reference(), x.data(), n, 0.9f, threshold, active.reference());
+    const size_t found =
+        tested.membrane_step(membrane.tested(), x.data(), n, 0.9f, threshold, active.tested());
     compare_counts(tally, expected, found);
     membrane.compare(tally, "membrane");
     active.compare(tally, "active", expected);
   });
 }
 
-void sweep_threshold_gather(ThresholdGather scalar, ThresholdGather tested, Tally& tally) {
+void sweep_threshold_gather(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](Random& random, Pattern pattern, size_t n, float threshold, Output<uint32_t>& active) {
     const Input<float> z(random, pattern, n, random.below(5));
-    const size_t expected = scalar(z.data(), n, threshold, active.reference());
-    const size_t found = tested(z.data(), n, threshold, active.tested());
+    const size_t expected = scalar.threshold_gather(z.data(), n, threshold, active.reference());
+    const size_t found = tested.threshold_gather(z.data(), n, threshold, active.tested());
     compare_counts(tally, expected, found);
     active.compare(tally, "active", expected);
   });

@@ -69,4 +69,14 @@ const unit::Unit broken_unit("kernels: a broken ISA fails the self-test and is n
            "the message must name mix_f32: " + status.message());
 });
 
+const unit::Unit order_unit(
+    "kernels: a table that names another i16 order than it keeps fails the self-test", [](unit::Test& t) {
+      Kernels kernels = *select("scalar").value()->kernels;
+      kernels.i16_order = layout::I16Order::kBytePlanes;
+      const Status status = self_test({"broken", true, &kernels}, 1, nullptr, nullptr);
+      for (const char* name : {"quantize_i16", "3 kernels"})
+        t.expect(status.message().find(name) != std::string::npos,
+                 std::string("the message must name ") + name + ": " + status.message());
+    });
+
 }  // namespace
