@@ -61,9 +61,9 @@ void widen(int16_t* sums, int32_t* totals, size_t n_rows) {
 void column_sum_i8(const int8_t* w, size_t rows_padded, const uint32_t* active, size_t n_active,
                    size_t row_begin, size_t row_end, int32_t* out) {
   int16_t sums[kRows];
-  int32_t totals[kRows];
   for (size_t begin = row_begin; begin < row_end; begin += kRows) {
     const size_t n_rows = row_end - begin < kRows ? row_end - begin : kRows;
+    int32_t* totals = out + begin;
     for (size_t r = 0; r < n_rows; r += 4) {
       vst1_s16(sums + r, vdup_n_s16(0));
       vst1q_s32(totals + r, vdupq_n_s32(0));
@@ -80,7 +80,6 @@ void column_sum_i8(const int8_t* w, size_t rows_padded, const uint32_t* active, 
     }
     for (; i < n_active; ++i) add_columns<1>(w + begin, rows_padded, active + i, active + i, n_rows, sums);
     widen(sums, totals, n_rows);
-    for (size_t r = 0; r < n_rows; r += 4) vst1q_s32(out + begin + r, vld1q_s32(totals + r));
   }
 }
 
