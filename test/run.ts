@@ -11,6 +11,7 @@ import type { RunnerOptions, Stage } from './tools/report.js';
 import { format } from './tools/stages/format.js';
 import { lint } from './tools/stages/lint.js';
 import { fuzz } from './tools/stages/fuzz.js';
+import { instructions } from './tools/stages/instructions.js';
 import { native } from './tools/stages/native.js';
 import { asan, tsan } from './tools/stages/sanitizers.js';
 import { suites } from './tools/stages/suites.js';
@@ -32,6 +33,7 @@ const stages: (Stage & { files?: () => string[] })[] = [
   tsan,
   fuzz,
   arm64,
+  instructions,
 ];
 
 const { values } = parseArgs({
