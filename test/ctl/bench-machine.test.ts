@@ -5,7 +5,7 @@ import { sharesOf as timeShares } from '../../client/ctl/bench/time-shares.js';
 import { roofPlot } from '../../client/ctl/bench/roofline/roof.js';
 import { addon } from '../../native/host/index.js';
 import { assert, root, run, suite } from '../tools/suite.js';
-import { scratch, synthModel } from './helpers/models.js';
+import { scratch } from './helpers/models.js';
 import { failure, json, output, spikectl } from './helpers/spikectl.js';
 import { xmlFaults } from './helpers/xml.js';
 
@@ -51,6 +51,7 @@ function sharesOfTime(line: Line): Record<string, number> {
   return shares;
 }
 
+const path = join(root, 'models/default.gguf');
 const close = (a: number, b: number): boolean => Math.abs(a / b - 1) < 1e-9;
 const hasPeak = (line: Line): boolean => line['isa'] !== 'scalar';
 
@@ -114,7 +115,6 @@ test('bench kernels: reads and arithmetic of every kernel, each beside its limit
 });
 
 test("bench decode: bytes by class add up, and the dense ones are the engine's own count", async () => {
-  const path = await synthModel('classes');
   const line = await json(['bench', 'decode', path, '--tokens', '4', '--rounds', '1', '--threads', '1']);
   const classes = line['bytes_by_class'] as Record<string, number>;
   assert.equal(Object.keys(classes), ['dense', 'columns', 'head', 'embedding']);
@@ -131,7 +131,6 @@ test("bench decode: bytes by class add up, and the dense ones are the engine's o
 });
 
 test('bench prefill: peak, shares and ratio are made of the other figures', async () => {
-  const path = await synthModel('prefill');
   const args = ['bench', 'prefill', path, '--tokens', '70', '--rounds', '1', '--threads', '1'];
   const [line = {}] = await lines([...args, '--decode-tokens', '4', '--activations', 'i8']);
   const rate = spread(line, 'tokens_per_s');
@@ -155,7 +154,6 @@ test('bench prefill: peak, shares and ratio are made of the other figures', asyn
 });
 
 test('bench threads and roofline: a line a number of threads, and a picture', async () => {
-  const path = await synthModel('sweep');
   const sweep = [path, '--threads', '1', '--rounds', '1', '--tokens', '4', '--prompt-tokens', '40'];
   const [line = {}, ...more] = await lines(['bench', 'threads', ...sweep]);
   assert.is(more.length, 0);
@@ -250,7 +248,7 @@ test('time that no operation had is between calls', () => {
 
 test('bench/rivals: ratios against any command, and what is missing', async () => {
   const rivals = (...args: string[]) =>
-    run(process.execPath, [join(root, 'dist/bench/rivals.js'), join(root, 'models/default.gguf'), ...args], {
+    run(process.execPath, [join(root, 'dist/bench/rivals.js'), path, ...args], {
       timeoutMs: 120_000,
     });
   const quick = ['--rounds', '1', '--tokens', '4', '--prompt-tokens', '16', '--threads', '1', '--json'];
