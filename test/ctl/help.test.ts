@@ -88,6 +88,11 @@ test('a wrong command line is refused with what was expected', async () => {
   await refused(['eval'], /expected a command/);
   await refused(['eval', 'perplexity', 'm'], /--text or --ids/);
   await refused(['bench', 'paper', 'm'], /--output/);
+  await refused(['bench', 'roofline', 'm'], /--output/);
+  await refused(['bench', 'kernels', '--size', '0'], /--size.*from 1/);
+  await refused(['bench', 'bandwidth', 'm'], /too many arguments/);
+  await refused(['bench', 'threads'], /model/);
+  await refused(['bench', 'prefill', 'm', '--activations', 'i4'], /f32, i16, i8/);
   await refused(['bench', 'paper', 'm', '-o', 'd', '--only', 'speed'], /precision/);
   await refused(['synth', '--config', '7b', '-o', 'm'], /tiny/);
 });

@@ -4,7 +4,7 @@ import { addon } from '../../../native/host/index.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { withBar } from './bar.js';
-import { machineFacts, shown, spreadFields } from './facts.js';
+import { machineFacts, shown, spreadFields, threadsText } from './facts.js';
 import { checkThreads, roomyBytes } from './limits.js';
 import { everyCount, interleave, spreadOf } from './stats.js';
 
@@ -46,7 +46,7 @@ async function run(options: BandwidthOptions): Promise<void> {
   const found = new Map(counts.map((threads) => [threads, [] as number[]]));
   await withBar(counts.length * options.rounds, async (bar) => {
     for (const { setting: threads } of interleave(counts, options.rounds)) {
-      bar.step(`${threads} threads`);
+      bar.step(threadsText(threads));
       found.get(threads)?.push(await addon().readBandwidth(threads, sizeBytes, passes));
     }
   });

@@ -6,12 +6,12 @@ export interface BenchBar {
   end: () => void;
 }
 
-/** Steps done of all, and the time left, on a terminal; nothing in a pipe or a log. */
+/** Steps done of all, and the time taken, on a terminal; nothing in a pipe or a log. */
 export function benchBar(steps: number): BenchBar {
   if (!process.stderr.isTTY) return { step: () => undefined, end: () => undefined };
   const bar = new SingleBar({
     stream: process.stderr,
-    format: '{bar} {value} of {total} | {what} | {eta_formatted} left',
+    format: '{bar} {value} of {total} | {what} | {duration_formatted}',
     hideCursor: true,
     clearOnComplete: true,
   });

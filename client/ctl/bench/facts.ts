@@ -57,3 +57,7 @@ export function parts(of: Readonly<Record<string, number>>): string {
     .map(([name, part]) => `${name.replaceAll('_', ' ')} ${percent(part / all)}`)
     .join(', ');
 }
+
+export function threadsText(threads: number): string {
+  return threads === 1 ? '1 thread' : `${threads} threads`;
+}

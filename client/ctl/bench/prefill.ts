@@ -4,7 +4,7 @@ import { useModel, useSession, withActivations, withThreads, type EngineOptions 
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { withBar } from './bar.js';
-import { machineFacts, modelFacts, parts, percent, shown, spreadFields } from './facts.js';
+import { machineFacts, modelFacts, parts, percent, shown, spreadFields, threadsText } from './facts.js';
 import { arithmeticPeak } from './limits.js';
 import { decodeRound, prefillRound, warmUp, type PrefillRound, type Round } from './rounds.js';
 import { spreadOf } from './stats.js';
@@ -116,7 +116,7 @@ function report(
     ['decode', `${shown(decode, 2)} tokens/s; prefill is ${shown(ratio, 2)} times as fast`],
     ['time', parts(timeShares)],
     ['weights read', `${json.passes.toFixed(0)} times for the prompt`],
-    ['engine', `${engine.isa}, ${engine.threads} threads, ${json.weights} weights, ${engine.activations} activations, load average ${json.load_average.toFixed(2)}`],
+    ['engine', `${engine.isa}, ${threadsText(engine.threads)}, ${json.weights} weights, ${engine.activations} activations, load average ${json.load_average.toFixed(2)}`],
   ]; // prettier-ignore
   return { json, lines };
 }

@@ -4,7 +4,7 @@ import { OutputFile } from '../../../export/output-file.js';
 import type { NativeModel, NativeSession, Spread } from '../../../native/host/index.js';
 import { printJson, printLine } from '../output.js';
 import { withBar } from './bar.js';
-import { spreadFields } from './facts.js';
+import { spreadFields, threadsText } from './facts.js';
 import { rooflinePicture, type RooflineData } from './roofline/picture.js';
 import type { RoofPoint } from './roofline/roof.js';
 import { sweep, sweepSteps, type Sweep, type SweepOptions } from './sweep.js';
@@ -75,7 +75,7 @@ function dataOf(found: Found): RooflineData {
     points: pointsOf(found),
     parts: [
       {
-        title: `What time goes to, ${points.length === 1 ? '1 thread' : `${points.length} threads`}`,
+        title: `What time goes to, ${threadsText(points.length)}`,
         rows: Object.entries(found.more).map(([label, parts]) => ({ label, parts })),
       },
       {

@@ -8,6 +8,7 @@ import type {
 } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 import type { BenchBar } from './bar.js';
+import { threadsText } from './facts.js';
 import { arithmeticPeak, bandwidth, checkThreads } from './limits.js';
 import { decodeRound, prefillRound, warmUp, type PrefillRound, type Round } from './rounds.js';
 import { everyCount, interleave, spreadOf, type Spread } from './stats.js';
@@ -75,7 +76,7 @@ export async function sweep<T>(
     for (const threads of everyCount(options.threads)) open.push(await openBench(path, threads, options));
     for (const { setting: bench } of interleave(open, options.rounds)) {
       if (cancelled?.aborted) throw new SpikedError('ERR_CANCELLED', 'bench: cancelled');
-      bar.step(`${bench.engine.threads} threads`);
+      bar.step(threadsText(bench.engine.threads));
       await measure(bench, options);
     }
     const [first, ...rest] = open.map(pointOf);

@@ -2,6 +2,7 @@ import { scaleLog, type ScaleLogarithmic } from 'd3-scale';
 import { line, symbol, symbolCircle, symbolDiamond } from 'd3-shape';
 import { colour, dashes, element, text } from '../charts/svg.js';
 import { rangeBar, type Box } from '../charts/axes.js';
+import { threadsText } from '../facts.js';
 import type { Spread } from '../stats.js';
 
 /** What one number of threads can do. */
@@ -142,7 +143,7 @@ function legend({ left, top, width }: Box, roofs: readonly Roof[]): string {
   const roofNames = roofs.map(({ threads, gbPerS }, i) => {
     const dash = i === roofs.length - 1 ? undefined : dashes[1];
     const sample = { x1: at, x2: at + 30, y1: line(i), y2: line(i), stroke: colour(0), 'stroke-width': 2.5 };
-    const name = `${threads === 1 ? '1 thread' : `${threads} threads`}: ${rounded(gbPerS)} GB/s`;
+    const name = `${threadsText(threads)}: ${rounded(gbPerS)} GB/s`;
     return (
       element('line', { ...sample, 'stroke-dasharray': dash }) +
       text(at + 38, line(i) + 4, name, { class: 'legend' })
