@@ -21,40 +21,39 @@ constexpr size_t kWalkBytes = 64 * 1024;
 /// Tokens that share the unpacking of a row's weights.
 constexpr size_t kTokens = 4;
 
-/// The upper two bytes of f32(q) by the nibble of q; the lower two are zero. Two look-ups and a shift instead of four shifts, four
-/// conversions: look-ups have both vector pipes of a Cortex-A76, conversions one.
-constexpr uint8_t kLow[16] = {0x00, 0x80, 0x00, 0x40, 0x80, 0xa0, 0xc0, 0xe0,
-                              0x00, 0xe0, 0xc0, 0xa0, 0x80, 0x40, 0x00, 0x80};
-constexpr uint8_t kHigh[16] = {0x00, 0x3f, 0x40, 0x40, 0x40, 0x40, 0x40, 0x40,
-                               0xc1, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xbf};
-/// Byte b of the four lanes, then byte b + 1: four columns that follow each other.
-constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+/// Byte b of four lanes to the tops of four lanes, zeros below: nibbles in the byte's upper half times 2^28, which a conversion with 28
+/// fraction bits undoes.
+constexpr uint8_t kTops[4][16] = {{255, 255, 255, 0, 255, 255, 255, 4, 255, 255, 255, 8, 255, 255, 255, 12},
+                                  {255, 255, 255, 1, 255, 255, 255, 5, 255, 255, 255, 9, 255, 255, 255, 13},
+                                  {255, 255, 255, 2, 255, 255, 255, 6, 255, 255, 255, 10, 255, 255, 255, 14},
+                                  {255, 255, 255, 3, 255, 255, 255, 7, 255, 255, 255, 11, 255, 255, 255, 15}};
 
-/// The tables above, in registers.
-struct Tables {
-  uint8x16_t low, high, transposed;
+/// The tables above, kept in registers; the compiler would load them anew at every use.
+struct Tops {
+  uint8x16_t of[4];
 };
-Tables load_tables() { return {vld1q_u8(kLow), vld1q_u8(kHigh), vld1q_u8(kTransposed)}; }
+Tops load_tops() {
+  Tops tops;
+#pragma GCC unroll 4
+  for (size_t b = 0; b < 4; ++b) {
+    tops.of[b] = vld1q_u8(kTops[b]);
+    asm("" : "+w"(tops.of[b]));
+  }
+  return tops;
+}
 
 /// A row's 32 weights of a group as f32, four columns a register.
 struct Weights {
   float32x4_t columns[8];
 };
-
-/// Nibbles 2b (or 2b + 1) of the lanes are columns 8b (or 8b + 4) to + 3.
-void to_float(uint8x16_t nibbles, const Tables& tables, Weights& w, size_t first) {
-  const uint8x16_t l = vqtbl1q_u8(tables.low, nibbles), h = vqtbl1q_u8(tables.high, nibbles);
-  const uint16x8_t b01 = vreinterpretq_u16_u8(vzip1q_u8(l, h)), b23 = vreinterpretq_u16_u8(vzip2q_u8(l, h));
-  w.columns[first] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(b01), 16));
-  w.columns[first + 2] = vreinterpretq_f32_u32(vshll_high_n_u16(b01, 16));
-  w.columns[first + 4] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(b23), 16));
-  w.columns[first + 6] = vreinterpretq_f32_u32(vshll_high_n_u16(b23, 16));
-}
-Weights unpack(uint8x16_t row, const Tables& tables) {
-  const uint8x16_t v = vqtbl1q_u8(row, tables.transposed);
+Weights unpack(uint8x16_t row, const Tops& tops) {
+  const uint8x16_t even = vshlq_n_u8(row, 4), odd = vandq_u8(row, vdupq_n_u8(0xf0));
   Weights w;
-  to_float(vandq_u8(v, vdupq_n_u8(0x0f)), tables, w, 0);
-  to_float(vshrq_n_u8(v, 4), tables, w, 1);
+#pragma GCC unroll 4
+  for (size_t b = 0; b < 4; ++b) {
+    w.columns[2 * b] = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(even, tops.of[b])), 28);
+    w.columns[2 * b + 1] = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(odd, tops.of[b])), 28);
+  }
   return w;
 }
 
@@ -92,7 +91,7 @@ float32x4_t reduce_rows(const float32x4_t (&p)[kPanelRows]) {
 
 /// One panel times one token.
 void multiply_one(const uint8_t* w, const float* x, size_t cols, float* y) {
-  const Tables tables = load_tables();
+  const Tops tops = load_tops();
   float32x4_t p[kPanelRows] = {};
   for (size_t left = cols / kGroupColumns; left != 0;) {
     const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
@@ -102,7 +101,7 @@ void multiply_one(const uint8_t* w, const float* x, size_t cols, float* y) {
       __builtin_prefetch(w + kPrefetchBytes);
       float32x4_t sum[kPanelRows];
 #pragma GCC unroll 4
-      for (size_t r = 0; r < kPanelRows; ++r) sum[r] = dot(unpack(vld1q_u8(w + r * kRowBytes), tables), x);
+      for (size_t r = 0; r < kPanelRows; ++r) sum[r] = dot(unpack(vld1q_u8(w + r * kRowBytes), tops), x);
       add_scaled(sum, load_scales(scales), p);
     }
     left -= n_groups;
@@ -114,12 +113,12 @@ void multiply_one(const uint8_t* w, const float* x, size_t cols, float* y) {
 template <size_t n_tokens>
 void multiply_row(const uint8_t* w, const uint8_t* scales, const float* x, size_t x_stride, size_t cols,
                   float* y, size_t y_stride) {
-  const Tables tables = load_tables();
+  const Tops tops = load_tops();
   float32x4_t p[n_tokens] = {};
   for (size_t left = cols / kGroupColumns; left != 0;) {
     const size_t n_groups = left < kBlockGroups ? left : kBlockGroups;
     for (size_t g = 0; g < n_groups; ++g, x += kGroupColumns) {
-      const Weights ws = unpack(vld1q_u8(w + g * kGroupBytes), tables);
+      const Weights ws = unpack(vld1q_u8(w + g * kGroupBytes), tops);
       uint16_t bits;
       __builtin_memcpy(&bits, scales + g * kScaleBytes, sizeof bits);
       const float32x4_t scale = vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits)));

@@ -15,26 +15,7 @@ constexpr size_t kPrefetchBytes = 2048;
 /// Weights that all tokens walk before the next ones come from memory: they should stay in L2.
 constexpr size_t kWalkBytes = 64 * 1024;
 /// Tokens whose sums, of two rows at a time, fit the registers.
-constexpr size_t kTokens = 4;
-
-/// Byte 4g + i into the top byte of lane i of register g; the rest of the lane is zero.
-struct Spread {
-  uint8x16_t at[4];
-};
-Spread load_spread() {
-  constexpr uint8_t z = 0xff;
-  constexpr uint8_t kAt[4][16] = {{z, z, z, 0, z, z, z, 1, z, z, z, 2, z, z, z, 3},
-                                  {z, z, z, 4, z, z, z, 5, z, z, z, 6, z, z, z, 7},
-                                  {z, z, z, 8, z, z, z, 9, z, z, z, 10, z, z, z, 11},
-                                  {z, z, z, 12, z, z, z, 13, z, z, z, 14, z, z, z, 15}};
-  return {{vld1q_u8(kAt[0]), vld1q_u8(kAt[1]), vld1q_u8(kAt[2]), vld1q_u8(kAt[3])}};
-}
-
-/// Four weights as f32. In the top byte they are w * 2^24, and the conversion divides for nothing: one look-up instead of two widenings,
-/// which have but one vector pipe of a Cortex-A76.
-float32x4_t to_float(int8x16_t w, uint8x16_t at) {
-  return vcvtq_n_f32_s32(vreinterpretq_s32_s8(vqtbl1q_s8(w, at)), 24);
-}
+constexpr size_t kTokens = 3;
 
 /// (p0 + p4) + (p2 + p6) and (p1 + p5) + (p3 + p7) of two rows, whose eight partial sums are two registers.
 float32x4_t fold(const float32x4_t (&a)[2], const float32x4_t (&b)[2]) {
@@ -44,29 +25,47 @@ float32x4_t fold(const float32x4_t (&a)[2], const float32x4_t (&b)[2]) {
                    vreinterpretq_f32_f64(vtrn2q_f64(sum_a, sum_b)));
 }
 
+/// Four bytes to the tops of four lanes, zeros below: the weights times 2^24, which a conversion with 24 fraction bits undoes. Widening
+/// twice before the conversion would take three instructions for eight weights, all on one pipe of a Cortex-A76.
+constexpr uint8_t kTops[4][16] = {
+    {255, 255, 255, 0, 255, 255, 255, 1, 255, 255, 255, 2, 255, 255, 255, 3},
+    {255, 255, 255, 4, 255, 255, 255, 5, 255, 255, 255, 6, 255, 255, 255, 7},
+    {255, 255, 255, 8, 255, 255, 255, 9, 255, 255, 255, 10, 255, 255, 255, 11},
+    {255, 255, 255, 12, 255, 255, 255, 13, 255, 255, 255, 14, 255, 255, 255, 15}};
+
+/// Keeps a constant in its register; the compiler would load it anew at every use.
+uint8x16_t keep(uint8x16_t v) {
+  asm("" : "+w"(v));
+  return v;
+}
+
 /// n_rows rows of one panel times n_tokens tokens, their sums in registers.
 template <size_t n_tokens, size_t n_rows>
 void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, float* y,
               size_t y_stride) {
-  const Spread spread = load_spread();
+  const uint8x16_t tops[4] = {keep(vld1q_u8(kTops[0])), keep(vld1q_u8(kTops[1])), keep(vld1q_u8(kTops[2])),
+                              keep(vld1q_u8(kTops[3]))};
   float32x4_t p[n_tokens][n_rows][2] = {};
   for (size_t c = 0; c < cols; c += kPanelBytes, w += kBlockBytes) {
-    for (size_t r = 0; r < n_rows; r += 2) __builtin_prefetch(w + kPrefetchBytes + r * kPanelBytes);
 #pragma GCC unroll 2
-    for (size_t j = 0; j < kPanelBytes; j += 16) {
-      int8x16_t ws[n_rows];
+    for (size_t r = 0; r < n_rows; r += 2) __builtin_prefetch(w + kPrefetchBytes + r * kPanelBytes);
 #pragma GCC unroll 4
-      for (size_t r = 0; r < n_rows; ++r) ws[r] = vld1q_s8(w + r * kPanelBytes + j);
+    for (size_t j = 0; j < kPanelBytes; j += 8) {
+      float32x4_t low[n_rows], high[n_rows];
 #pragma GCC unroll 4
-      for (size_t g = 0; g < 4; ++g) {
-        float32x4_t xs[n_tokens];
+      for (size_t r = 0; r < n_rows; ++r) {
+        const int8x16_t bytes = vld1q_s8(w + r * kPanelBytes + j / 16 * 16);
+        low[r] = vcvtq_n_f32_s32(vreinterpretq_s32_s8(vqtbl1q_s8(bytes, tops[j / 4 % 4])), 24);
+        high[r] = vcvtq_n_f32_s32(vreinterpretq_s32_s8(vqtbl1q_s8(bytes, tops[j / 4 % 4 + 1])), 24);
+      }
 #pragma GCC unroll 4
-        for (size_t t = 0; t < n_tokens; ++t) xs[t] = vld1q_f32(x + t * x_stride + c + j + 4 * g);
+      for (size_t t = 0; t < n_tokens; ++t) {
+        const float* xt = x + t * x_stride + c + j;
+        const float32x4_t x_low = vld1q_f32(xt), x_high = vld1q_f32(xt + 4);
 #pragma GCC unroll 4
         for (size_t r = 0; r < n_rows; ++r) {
-          const float32x4_t four = to_float(ws[r], spread.at[g]);
-#pragma GCC unroll 4
-          for (size_t t = 0; t < n_tokens; ++t) p[t][r][g % 2] = vfmaq_f32(p[t][r][g % 2], four, xs[t]);
+          p[t][r][0] = vfmaq_f32(p[t][r][0], low[r], x_low);
+          p[t][r][1] = vfmaq_f32(p[t][r][1], high[r], x_high);
         }
       }
     }
