@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { useModel, useSession, withActivations, withThreads, type EngineOptions } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
-import { machineFacts, modelFacts, parts } from './facts.js';
+import { machineFacts, modelFacts, parts, threadsText } from './facts.js';
 import { bandwidth } from './limits.js';
 import { decodeRound, type Round } from './rounds.js';
 import { spreadOf } from './stats.js';
@@ -88,7 +88,7 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
       ['time', parts(result.time_shares)],
       ['active', `mixer ${(100 * result.active_mixer).toFixed(1)} %, ffn ${(100 * result.active_ffn).toFixed(1)} %`],
       ['load', `${result.load_ms.toFixed(0)} ms`],
-      ['engine', `${result.isa}, ${result.threads} threads, ${result.weights} weights, ${result.activations} activations, load average ${result.load_average.toFixed(2)}`],
+      ['engine', `${result.isa}, ${threadsText(result.threads)}, ${result.weights} weights, ${result.activations} activations, load average ${result.load_average.toFixed(2)}`],
     ]),
   ); // prettier-ignore
 }
