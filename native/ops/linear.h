@@ -9,7 +9,7 @@ enum class Activations : int32_t { kF32 = 0, kI8 = 1, kI16 = 2 };
 
 /// Rows of activations in kI8 or kI16 with a scale each; the buffers are the caller's, and only one of q8 and q16 is used.
 ///
-/// q8, q16  [batch, stride], zero from the logical to the padded column, rows aligned 32
+/// q8, q16  [batch, stride], zero from the logical to the padded column, rows aligned 32; q16 in the kernels' i16_order
 /// scale    f32 [batch]
 struct QuantizedRows {
   Activations precision;
