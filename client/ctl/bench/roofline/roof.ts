@@ -108,14 +108,7 @@ function roofLine(x: Log, y: Log, roof: Roof, solid: boolean): string {
     'stroke-width': 2.5,
     'stroke-dasharray': solid ? undefined : dashes[1],
   };
-  const path = element('path', { class: 'roof', d: line()(corners) ?? '', fill: 'none', ...stroke });
-  if (roof.peakGmacPerS === null) return path;
-  return (
-    path +
-    text(x(to) - 6, y(roof.peakGmacPerS) - 8, `${rounded(roof.peakGmacPerS)} GMAC/s`, {
-      'text-anchor': 'end',
-    })
-  );
+  return element('path', { class: 'roof', d: line()(corners) ?? '', fill: 'none', ...stroke });
 }
 
 function mark(x: number, y: number, kind: RoofPoint['kind']): string {
@@ -140,20 +133,21 @@ function labels(points: readonly { x: number; y: number; threads: number }[]): s
 function legend({ left, top, width }: Box, roofs: readonly Roof[]): string {
   const at = left + width + 24;
   const line = (i: number) => top + 12 + i * 24;
-  const roofNames = roofs.map(({ threads, gbPerS }, i) => {
-    const dash = i === roofs.length - 1 ? undefined : dashes[1];
-    const sample = { x1: at, x2: at + 30, y1: line(i), y2: line(i), stroke: colour(0), 'stroke-width': 2.5 };
-    const name = `${threadsText(threads)}: ${rounded(gbPerS)} GB/s`;
-    return (
-      element('line', { ...sample, 'stroke-dasharray': dash }) +
-      text(at + 38, line(i) + 4, name, { class: 'legend' })
-    );
+  const label = (i: number, words: string) => text(at + 38, line(i) + 4, words, { class: 'legend' });
+  let next = 0;
+  const parts: string[] = [];
+  roofs.forEach(({ threads, gbPerS, peakGmacPerS }, i) => {
+    const [y, dash] = [line(next), i === roofs.length - 1 ? undefined : dashes[1]];
+    const sample = { x1: at, x2: at + 30, y1: y, y2: y, stroke: colour(0), 'stroke-width': 2.5 };
+    parts.push(element('line', { ...sample, 'stroke-dasharray': dash }));
+    parts.push(label(next++, `${threadsText(threads)}: ${rounded(gbPerS)} GB/s`));
+    if (peakGmacPerS !== null) parts.push(label(next++, `${rounded(peakGmacPerS)} GMAC/s`));
   });
-  const kindNames = (['decode', 'prefill'] as const).map((kind, i) => {
-    const y = line(roofs.length + i);
-    return mark(at + 15, y, kind) + text(at + 38, y + 4, `${kind}, by threads`, { class: 'legend' });
-  });
-  return [...roofNames, ...kindNames].join('');
+  for (const kind of ['decode', 'prefill'] as const) {
+    parts.push(mark(at + 15, line(next), kind));
+    parts.push(label(next++, `${kind}, by threads`));
+  }
+  return parts.join('');
 }
 
 function rounded(value: number): string {
