@@ -22,6 +22,7 @@ inline constexpr const char* kOperationNames[] = {"encode",    "column_sums", "p
                                                   "attention", "norms",       "thresholds",
                                                   "barriers",  "head",        "sampling"};
 inline constexpr size_t kOperations = sizeof kOperationNames / sizeof *kOperationNames;
+static_assert(kOperations == static_cast<size_t>(Operation::kSampling) + 1, "a name for every operation");
 
 struct Profile {
   uint64_t ns[kOperations] = {};

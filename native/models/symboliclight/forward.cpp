@@ -19,7 +19,7 @@ namespace {
 /// One worker's walk through the model; all workers walk together and meet at barriers.
 ///
 /// What a position needs as a whole (norms, thresholds) is shared out by position. In a pass of one position every worker does it for
-/// itself, on its own copy of the stream: the same operations give the same bits, and half of the barriers go.
+/// itself, on its own copy of the stream: the same operations give the same bits, and three of a layer's eight barriers go.
 class Walk {
  public:
   Walk(const Pass& p, const int32_t* ids, size_t n, State& st, Scratch& s, Trace* trace, Team& team,
