@@ -19,13 +19,7 @@ export class Watch {
     this.timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     this.signal = options.signal;
     this.signal?.addEventListener('abort', this.onAbort);
-    this.touch();
-  }
-
-  /** Something came: the silence begins anew. */
-  touch(): void {
-    clearTimeout(this.timer);
-    if (this.done || this.timeoutMs <= 0) return;
+    if (this.timeoutMs <= 0) return;
     this.timer = setTimeout(() => {
       this.end(
         new SpikedError(
@@ -34,6 +28,11 @@ export class Watch {
         ),
       );
     }, this.timeoutMs);
+  }
+
+  /** Something came: the silence begins anew. */
+  touch(): void {
+    if (!this.done) this.timer?.refresh();
   }
 
   stop(): void {

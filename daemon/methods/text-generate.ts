@@ -31,6 +31,7 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
     seed: params.seed === undefined ? randomSeed() : BigInt(params.seed),
     listener: {
       ready: () => !connection.congested,
+      together: (work) => connection.together(work),
       token: (event) => connection.notify('text.token', event),
       head: (event) => connection.notify('text.head', event),
     },

@@ -5,7 +5,7 @@ import {
   type Result,
   type TokenEvent,
 } from '../../client/protocol/index.js';
-import type { HeadStep, NativeSession, Sampling } from '../../native/host/index.js';
+import type { GeneratedStep, NativeSession, Sampling, SessionStats } from '../../native/host/index.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
@@ -22,6 +22,8 @@ const prefillChunk = 128;
 export interface Listener {
   /** False while it has too much unread. */
   ready(): boolean;
+  /** What is told meanwhile leaves in one piece. */
+  together(work: () => void): void;
   token(event: TokenEvent): void;
   head(event: HeadEvent): void;
 }
@@ -36,7 +38,12 @@ export interface GenerationSetup {
   scheduler: Scheduler;
 }
 
-/** One text.generate from its place in the queue to its summary. */
+/**
+ * One text.generate from its place in the queue to its summary.
+ *
+ * The engine may be some steps ahead of what was told. That shows nowhere: a generation consists of the steps that were accepted, what
+ * came after them is dropped with the session, which serves no other.
+ */
 export class Generation implements Job {
   readonly result: Promise<GenerateResult>;
   private resolve: (result: GenerateResult) => void = () => undefined;
@@ -45,10 +52,11 @@ export class Generation implements Job {
   private prompt: Int32Array | null = null;
   private fed = 0;
   private session: NativeSession | null = null;
-  private inTurn = false;
-  private cancelled = false;
   private over = false;
-  private lastStateBytes = 0;
+  /** Of the session, after the last step that was accepted. */
+  private stats: SessionStats | null = null;
+  /** Steps that the engine took before it heard that the reader is behind. */
+  private held: GeneratedStep[] = [];
   private readonly tokens: number[] = [];
   private text = '';
   private tokenText: TokenText | null = null;
@@ -107,60 +115,84 @@ export class Generation implements Job {
     return !this.setup.listener.ready();
   }
 
-  async turn(): Promise<boolean> {
-    this.inTurn = true;
+  async run(): Promise<boolean> {
     try {
-      await this.advance();
+      while (!this.over && this.ready()) await this.advance();
     } catch (error) {
-      if (this.cancelled) this.finish('cancelled');
-      else this.fail(error);
+      this.fail(error);
     }
-    this.inTurn = false;
-    this.lastStateBytes = this.session?.stats().stateBytes ?? 0;
-    if (this.cancelled) this.finish('cancelled');
     return this.over;
   }
 
   cancel(): void {
-    this.cancelled = true;
-    if (this.inTurn) this.session?.cancel();
-    else this.finish('cancelled');
+    this.finish('cancelled');
   }
 
-  /** Bytes of the session's state after its last turn. */
+  /** Bytes of the session's state. */
   get stateBytes(): number {
-    return this.over ? 0 : this.lastStateBytes;
+    return this.over ? 0 : (this.stats?.stateBytes ?? 0);
+  }
+
+  /** Tokens that it may have. */
+  private get most(): number {
+    const { params, model } = this.setup;
+    return Math.min(params.max_tokens, model.contextLimit - (this.prompt?.length ?? 0));
   }
 
   private async advance(): Promise<void> {
-    const { model, seed } = this.setup;
-    const prompt = this.prompt ?? new Int32Array();
-    if (!this.session) {
-      this.startedNs = process.hrtime.bigint();
-      this.session = model.native.openSession();
-      this.session.seed(seed);
+    if (this.held.length > 0) {
+      this.take(this.held.splice(0));
+      return;
     }
+    const { params, model } = this.setup;
+    const prompt = this.prompt ?? new Int32Array();
+    const session = (this.session ??= this.open());
     const left = prompt.length - this.fed;
     if (left > prefillChunk) {
-      await this.session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
+      await session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
       this.fed += prefillChunk;
+      if (!this.over) this.stats = session.stats();
       return;
     }
     const ids = left > 0 ? prompt.subarray(this.fed) : Int32Array.of(this.tokens.at(-1) ?? 0);
-    const { logprobs, head } = this.setup.params;
-    const step = await this.session.step(ids, this.sampling, { head, logprob: logprobs });
-    if (left > 0) this.fed = prompt.length;
-    this.heads.add(step.head);
-    this.accept(step.id, step.logprob, step.tNs, step.head);
+    this.fed = prompt.length;
+    const options = {
+      head: params.head,
+      logprob: params.logprobs,
+      maxTokens: this.most - this.tokens.length,
+      stopIds: Int32Array.from(params.ignore_eos ? [] : model.stopIds),
+    };
+    await session.generate(ids, this.sampling, options, this.take);
   }
 
-  private accept(id: number, logprob: number | null, tNs: bigint, head: HeadStep): void {
+  private open(): NativeSession {
+    this.startedNs = process.hrtime.bigint();
+    const session = this.setup.model.native.openSession();
+    session.seed(this.setup.seed);
+    this.stats = session.stats();
+    return session;
+  }
+
+  private readonly take = (steps: GeneratedStep[]): void => {
+    const { listener } = this.setup;
+    listener.together(() => {
+      for (const step of steps) {
+        if (this.over) return;
+        if (this.held.length === 0 && listener.ready()) this.accept(step);
+        else this.held.push(step);
+      }
+    });
+    if (!this.over && !listener.ready()) this.session?.pause();
+  };
+
+  private accept({ id, logprob, tNs, head, stats }: GeneratedStep): void {
     const { params, model, listener } = this.setup;
+    this.stats = stats;
+    this.heads.add(head);
     this.firstTokenNs ??= tNs;
     this.tokens.push(id);
     const isEos = !params.ignore_eos && model.stopIds.has(id);
-    const room = model.contextLimit - (this.prompt?.length ?? 0);
-    const isLast = this.tokens.length >= Math.min(params.max_tokens, room);
+    const isLast = this.tokens.length >= this.most;
     const matched = this.matcher.push(isEos ? '' : (this.tokenText?.push(id) ?? ''));
     let text = matched.text;
     let reason: StopReason | null = null;
@@ -195,7 +227,7 @@ export class Generation implements Job {
     const firstNs = this.firstTokenNs ?? endNs;
     // Only a cancelled stream still has text here: no event can carry it any more.
     if (reason === 'cancelled') this.text += this.restOfText();
-    const stats = this.session?.stats();
+    const { stats } = this;
     this.close();
     this.resolve({
       stream: params.stream,
@@ -229,8 +261,11 @@ export class Generation implements Job {
 
   private close(): void {
     this.over = true;
+    // The engine may be at a step that nobody waits for.
+    this.session?.cancel();
     this.session?.close();
     this.session = null;
+    this.held = [];
     this.setup.model.release();
     this.setup.scheduler.remove(this);
   }

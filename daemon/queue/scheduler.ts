@@ -1,14 +1,14 @@
 import { SpikedError } from '../../client/protocol/index.js';
 
-/** Work for the engine, done turn by turn. */
+/** Work for the engine. */
 export interface Job {
   /** False while it waits for something other than the engine: its prompt's ids, its reader. */
   ready(): boolean;
   /** True while its reader is behind: it then gives its place to one that waits. */
   stalled(): boolean;
-  /** One step on the engine. Never rejects. True when the job is over. */
-  turn(): Promise<boolean>;
-  /** Ends it: at once, or when the turn it is in has ended. */
+  /** Works until it is over (true) or not ready any more. Never rejects. */
+  run(): Promise<boolean>;
+  /** Ends it: at once, or when the call that it waits for has ended. */
   cancel(): void;
 }
 
@@ -21,14 +21,15 @@ export interface SchedulerLimits {
 const stalledFactor = 4;
 
 /**
- * Shares the one engine: active jobs take turns in a fixed circle, one step each; the others wait in order of arrival.
- * A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody waits for it;
- * it comes back into the circle as it is.
+ * Who may use the one engine: active jobs, to which it gives one step each in turn (native/addon/engine_thread.h); the others wait in
+ * order of arrival. A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody
+ * waits for it; it goes on as it is.
  */
 export class Scheduler {
   private readonly active: Job[] = [];
   private readonly waiting: Job[] = [];
-  private running = false;
+  private readonly working = new Set<Job>();
+  private woken = false;
   private idle: (() => void)[] = [];
 
   constructor(private readonly limits: SchedulerLimits) {}
@@ -65,7 +66,13 @@ export class Scheduler {
 
   /** Something became ready. */
   wake(): void {
-    if (!this.running) void this.run();
+    if (this.woken) return;
+    this.woken = true;
+    // Callers finish what they are doing (register the job, answer) before anything begins.
+    queueMicrotask(() => {
+      this.woken = false;
+      this.start();
+    });
   }
 
   cancelWaiting(): void {
@@ -76,34 +83,34 @@ export class Scheduler {
     for (const job of [...this.waiting, ...this.active]) job.cancel();
   }
 
-  /** Resolves when no job is left. */
+  /** Resolves when no job is left, nor any call of one that was removed. */
   whenIdle(): Promise<void> {
-    if (this.active.length === 0) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.idle.push(resolve));
   }
 
-  private async run(): Promise<void> {
-    this.running = true;
-    // Callers finish what they are doing (register the job, answer) before its first turn.
-    await Promise.resolve();
-    for (let job = this.next(); job; job = this.next()) {
-      // To the end of the circle before its turn, so that jobs which arrive meanwhile come after it.
-      if (take(this.active, job)) this.active.push(job);
-      if (await job.turn()) this.remove(job);
-    }
-    this.running = false;
-    if (this.active.length === 0) for (const resolve of this.idle.splice(0)) resolve();
+  private get isIdle(): boolean {
+    return this.active.length === 0 && this.working.size === 0;
+  }
+
+  private start(): void {
+    this.admit();
+    for (const job of [...this.active]) if (!this.working.has(job) && job.ready()) void this.work(job);
+    if (this.isIdle) for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  private async work(job: Job): Promise<void> {
+    this.working.add(job);
+    const over = await job.run();
+    this.working.delete(job);
+    if (over) this.remove(job);
+    else this.wake();
   }
 
   private hasRoom(): boolean {
     const { maxActive } = this.limits;
     const moving = this.active.reduce((n, job) => n + (job.stalled() ? 0 : 1), 0);
     return moving < maxActive && this.active.length < stalledFactor * maxActive;
-  }
-
-  private next(): Job | undefined {
-    this.admit();
-    return this.active.find((job) => job.ready());
   }
 
   private admit(): void {

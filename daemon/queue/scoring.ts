@@ -51,7 +51,7 @@ export class Scoring implements Job {
     return false;
   }
 
-  async turn(): Promise<boolean> {
+  async run(): Promise<boolean> {
     const ids = this.ids ?? new Int32Array();
     try {
       this.session = this.model.native.openSession();

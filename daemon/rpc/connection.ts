@@ -116,6 +116,11 @@ export class Connection {
     this.outbox.send(notification(event, params));
   }
 
+  /** What `work` sends leaves in one write. */
+  together(work: () => void): void {
+    this.outbox.together(work);
+  }
+
   /** Counts work that neither the queue's bounds nor anything else holds back. */
   async bounded<T>(work: Promise<T>): Promise<T> {
     this.concurrent++;

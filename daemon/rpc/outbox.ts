@@ -11,7 +11,7 @@ export interface OutboxOptions {
 }
 
 /**
- * Writes one message a write and knows whether the peer keeps up with reading.
+ * Writes messages, each at once or several together, and knows whether the peer keeps up with reading.
  *
  * Node's own 'drain' would not do: it comes only after its high-water mark, which may lie above ours.
  */
@@ -36,6 +36,16 @@ export class Outbox {
     if (this.behind || this.socket.writableLength <= this.options.maxUnreadBytes) return;
     this.behind = true;
     this.watch();
+  }
+
+  /** Everything that `work` sends goes in one write. */
+  together(work: () => void): void {
+    this.socket.cork();
+    try {
+      work();
+    } finally {
+      this.socket.uncork();
+    }
   }
 
   stop(): void {

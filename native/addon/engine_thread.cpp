@@ -49,11 +49,21 @@ void EngineThread::loop() {
     std::unique_ptr<Job> job = std::move(queue_.front());
     queue_.pop_front();
     running_ = job.get();
-    lock.unlock();
-    job->run();
-    lock.lock();
+    bool more = false;
+    do {
+      lock.unlock();
+      job->run();
+      more = job->more();
+      lock.lock();
+      more = more && !stopping_;
+    } while (more && queue_.empty());
     running_ = nullptr;
-    outbox_->deliver(std::move(job));
+    if (more) {
+      job->yield();
+      queue_.push_back(std::move(job));
+    } else {
+      outbox_->deliver(std::move(job));
+    }
   }
 }
 

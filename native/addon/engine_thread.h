@@ -12,7 +12,7 @@
 
 namespace spiked::addon {
 
-/// The one thread from which an engine computes: runs jobs in the order they came. Shared by the engine's
+/// The one thread from which an engine computes: runs jobs in the order they came; those that have more to do take turns. Shared by the engine's
 /// object, its models and sessions; it ends with the last of them. Everything but the loop belongs to the JS
 /// thread.
 class EngineThread {

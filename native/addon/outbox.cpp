@@ -14,12 +14,19 @@ void Outbox::expect(Napi::Env env) {
 
 void Outbox::deliver(std::unique_ptr<Job> job) {
   // Fails only while the environment ends; then nobody waits for the job.
-  if (function_.NonBlockingCall(job.get()) == napi_ok) job.release();
+  if (function_.NonBlockingCall(&job->end_) == napi_ok) job.release();
 }
 
-void Outbox::receive(Napi::Env env, Napi::Function, Outbox* outbox, Job* job) {
-  std::unique_ptr<Job> owned(job);
-  if (static_cast<napi_env>(env) == nullptr) return;  // the environment ends
+void Outbox::announce(Job& job) { function_.NonBlockingCall(&job.progress_); }
+
+void Outbox::receive(Napi::Env env, Napi::Function, Outbox* outbox, Job::Letter* letter) {
+  const bool ending = static_cast<napi_env>(env) == nullptr;  // the environment
+  if (!letter->over) {
+    if (!ending) letter->job->progress(env);
+    return;
+  }
+  std::unique_ptr<Job> owned(letter->job);
+  if (ending) return;
   if (--outbox->n_expected_ == 0) outbox->function_.Unref(env);
   owned->settle(env);
 }

@@ -24,10 +24,12 @@ class Outbox {
   void expect(Napi::Env env);
   /// Any thread.
   void deliver(std::unique_ptr<Job> job);
+  /// The thread that runs the job, before it is delivered: has its progress() called.
+  void announce(Job& job);
 
  private:
-  static void receive(Napi::Env env, Napi::Function, Outbox* outbox, Job* job);
-  using Function = Napi::TypedThreadSafeFunction<Outbox, Job, &Outbox::receive>;
+  static void receive(Napi::Env env, Napi::Function, Outbox* outbox, Job::Letter* letter);
+  using Function = Napi::TypedThreadSafeFunction<Outbox, Job::Letter, &Outbox::receive>;
 
   Function function_;
   size_t n_expected_ = 0;

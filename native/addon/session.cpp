@@ -2,6 +2,8 @@
 
 #include "arg_reader.h"
 #include "env_state.h"
+#include "generate_job.h"
+#include "head.h"
 #include "reference_job.h"
 #include "sampling.h"
 #include "session_jobs.h"
@@ -13,6 +15,8 @@ Napi::Function Session::define(Napi::Env env) {
                      {
                          InstanceMethod<&Session::forward>("forward"),
                          InstanceMethod<&Session::step>("step"),
+                         InstanceMethod<&Session::generate>("generate"),
+                         InstanceMethod<&Session::pause>("pause"),
                          InstanceMethod<&Session::choose>("choose"),
                          InstanceMethod<&Session::probabilities>("probabilities"),
                          InstanceMethod<&Session::reference>("reference"),
@@ -81,6 +85,7 @@ void Session::begin_call() {
 
 void Session::end_call() {
   busy_ = false;
+  on_steps_.Reset();
   if (closed_) free(Env());
   Unref();
 }
@@ -105,18 +110,46 @@ Napi::Value Session::step(const Napi::CallbackInfo& info) {
   if (Failure failure = not_ready("step")) return rejection(env, failure);
   ArgReader args(env);
   std::vector<int32_t> ids = args.ids(info[0], "ids");
-  Sampling sampling = read_sampling(args, info[1]);
-  spiked_head head = read_head(args, env.Undefined());
-  bool want_logprob = false;
-  if (!info[2].IsUndefined()) {
-    const Napi::Object options = args.object(info[2], "options");
-    head = read_head(args, args.property(options, "head", "options.head"));
-    const Napi::Value logprob = args.property(options, "logprob", "options.logprob");
-    if (!args.failed() && !logprob.IsUndefined()) want_logprob = args.boolean(logprob, "options.logprob");
-  }
+  StepSettings settings = StepSettings::read(args, env, info[1], info[2]);
   if (args.failed()) return rejection(env, args.failure());
-  return post(env,
-              std::make_unique<StepJob>(env, *this, std::move(ids), std::move(sampling), head, want_logprob));
+  return post(env, std::make_unique<StepJob>(env, *this, std::move(ids), std::move(settings)));
+}
+
+Napi::Value Session::generate(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("generate")) return rejection(env, failure);
+  ArgReader args(env);
+  std::vector<int32_t> ids = args.ids(info[0], "ids");
+  StepSettings settings = StepSettings::read(args, env, info[1], info[2]);
+  GenerateLimits limits = GenerateLimits::read(args, info[2]);
+  const Napi::Function on_steps = args.function(info[3], "onSteps");
+  if (args.failed()) return rejection(env, args.failure());
+  on_steps_ = Napi::Persistent(on_steps);
+  pause_ = false;
+  return post(env, std::make_unique<GenerateJob>(env, *this, std::move(ids), std::move(settings),
+                                                 std::move(limits), EnvState::of(env).outbox));
+}
+
+void Session::hand_over(Napi::Env env, napi_value steps) {
+  if (closed_ || !thrown_.IsEmpty()) return;
+  napi_value result = nullptr;
+  // Not Function::Call: what JavaScript throws, or its termination in the middle, must not be thrown on here.
+  if (napi_call_function(env, env.Undefined(), on_steps_.Value(), 1, &steps, &result) == napi_ok) return;
+  spiked_session_cancel(handle_.get());
+  if (env.IsExceptionPending()) thrown_ = env.GetAndClearPendingException();
+}
+
+bool Session::rethrow() {
+  if (thrown_.IsEmpty()) return false;
+  const Napi::Error thrown = std::move(thrown_);
+  thrown_ = {};
+  thrown.ThrowAsJavaScriptException();
+  return true;
+}
+
+Napi::Value Session::pause(const Napi::CallbackInfo& info) {
+  pause_ = true;
+  return info.Env().Undefined();
 }
 
 Napi::Value Session::choose(const Napi::CallbackInfo& info) {

@@ -3,8 +3,8 @@
 
 #include <napi.h>
 
+#include <atomic>
 #include <memory>
-#include <optional>
 
 #include "engine_thread.h"
 #include "failure.h"
@@ -26,10 +26,18 @@ class Session : public Napi::ObjectWrap<Session> {
   const spiked_model_info& shape() const { return shape_; }
   void begin_call();
   void end_call();
+  /// Engine thread: pause() was called since the last generate() began.
+  bool pausing() const { return pause_.load(std::memory_order_relaxed); }
+  /// Gives onSteps the steps of the generate under way, unless the session was closed meanwhile. What it throws cancels the session.
+  void hand_over(Napi::Env env, napi_value steps);
+  /// Throws what onSteps threw; false when it did not.
+  bool rethrow();
 
  private:
   Napi::Value forward(const Napi::CallbackInfo& info);
   Napi::Value step(const Napi::CallbackInfo& info);
+  Napi::Value generate(const Napi::CallbackInfo& info);
+  Napi::Value pause(const Napi::CallbackInfo& info);
   Napi::Value reference(const Napi::CallbackInfo& info);
   Napi::Value choose(const Napi::CallbackInfo& info);
   Napi::Value score(const Napi::CallbackInfo& info);
@@ -63,6 +71,9 @@ class Session : public Napi::ObjectWrap<Session> {
   spiked_model_info shape_{};
   /// Told to V8, which would otherwise see no reason to collect a session that nobody closed.
   int64_t state_bytes_ = 0;
+  Napi::FunctionReference on_steps_;
+  Napi::Error thrown_;
+  std::atomic<bool> pause_{false};
   bool busy_ = false;
   bool closed_ = false;
 };

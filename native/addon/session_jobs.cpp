@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "head.h"
+
 namespace spiked::addon {
 namespace {
 
@@ -96,26 +98,6 @@ Napi::Value ForwardJob::value(Napi::Env env) {
   out["logits"] = logits_.take(env);
   out["trace"] = trace_value(env);
   out["tNs"] = Napi::BigInt::New(env, t_ns_);
-  return out;
-}
-
-void StepJob::run() {
-  spiked_error error{};
-  const spiked_sampling sampling = sampling_.c();
-  if (spiked_session_forward(handle_, ids_.data(), ids_.size(), SPIKED_LOGITS_NONE, nullptr, nullptr,
-                             &error) != SPIKED_OK ||
-      spiked_session_next(handle_, &sampling, &head_, &id_, want_logprob_ ? &logprob_ : nullptr, &t_ns_,
-                          &step_, &error) != SPIKED_OK) {
-    failure_ = failure_of(error);
-  }
-}
-
-Napi::Value StepJob::value(Napi::Env env) {
-  Napi::Object out = Napi::Object::New(env);
-  out["id"] = Napi::Number::New(env, id_);
-  out["logprob"] = want_logprob_ ? Napi::Number::New(env, static_cast<double>(logprob_)) : env.Null();
-  out["tNs"] = Napi::BigInt::New(env, t_ns_);
-  out["head"] = head_step_value(env, step_);
   return out;
 }
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "buffer.h"
-#include "head.h"
 #include "job.h"
 #include "sampling.h"
 #include "session.h"
 #include "spikes.h"
+#include "step.h"
 
 namespace spiked::addon {
 
@@ -64,25 +64,16 @@ class ForwardJob : public SessionJob {
 
 class StepJob : public SessionJob {
  public:
-  StepJob(Napi::Env env, Session& session, std::vector<int32_t> ids, Sampling sampling,
-          const spiked_head& head, bool want_logprob)
-      : SessionJob(env, session, std::move(ids)),
-        sampling_(std::move(sampling)),
-        head_(head),
-        want_logprob_(want_logprob) {}
-  void run() override;
+  StepJob(Napi::Env env, Session& session, std::vector<int32_t> ids, StepSettings settings)
+      : SessionJob(env, session, std::move(ids)), settings_(std::move(settings)) {}
+  void run() override { failure_ = step_.take(handle_, ids_, settings_); }
 
  protected:
-  Napi::Value value(Napi::Env env) override;
+  Napi::Value value(Napi::Env env) override { return step_.value(env, settings_); }
 
  private:
-  Sampling sampling_;
-  spiked_head head_;
-  bool want_logprob_;
-  int32_t id_ = 0;
-  float logprob_ = 0;
-  uint64_t t_ns_ = 0;
-  spiked_head_step step_{};
+  StepSettings settings_;
+  Step step_;
 };
 
 /// What a head answers to hidden states of the caller's, one after the other.

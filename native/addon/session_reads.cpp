@@ -7,6 +7,7 @@
 #include "env_state.h"
 #include "sampling.h"
 #include "session.h"
+#include "step.h"
 
 namespace spiked::addon {
 
@@ -39,16 +40,7 @@ Napi::Value Session::stats(const Napi::CallbackInfo& info) {
   if (Failure failure = not_ready("stats")) return raise(env, failure);
   spiked_session_stats stats{};
   spiked_session_get_stats(handle_.get(), &stats);
-  const auto number = [env](uint64_t value) { return Napi::Number::New(env, static_cast<double>(value)); };
-  Napi::Object out = Napi::Object::New(env);
-  out["position"] = number(stats.position);
-  out["mixerActive"] = number(stats.mixer_active);
-  out["ffnActive"] = number(stats.ffn_active);
-  out["mixerTotal"] = number(stats.mixer_total);
-  out["ffnTotal"] = number(stats.ffn_total);
-  out["bytesTouched"] = number(stats.bytes_touched);
-  out["stateBytes"] = number(stats.state_bytes);
-  return out;
+  return stats_value(env, stats);
 }
 
 Napi::Value Session::profile(const Napi::CallbackInfo& info) {

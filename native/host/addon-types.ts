@@ -149,6 +149,18 @@ export interface StepResult {
   head: HeadStep;
 }
 
+export interface GenerateOptions extends StepOptions {
+  /** From 1. */
+  maxTokens: number;
+  /** Ids after which no further one is drawn. */
+  stopIds: Int32Array;
+}
+
+export interface GeneratedStep extends StepResult {
+  /** The session's as they were after this step: by now it may be further on. */
+  stats: SessionStats;
+}
+
 export interface Choices {
   ids: Int32Array;
   steps: HeadStep[];
@@ -240,13 +252,29 @@ export interface Score {
   maskedMass: Float64Array | null;
 }
 
-/** One sequence. Calls on one session must not overlap; cancel() may come at any time. */
+/** One sequence. Calls on one session must not overlap; cancel(), pause() and close() may come at any time. */
 export interface NativeSession {
   forward(ids: Int32Array, options: ForwardOptions): Promise<ForwardResult>;
   /** The float64 pass over ids as a sequence of its own; the session's state is neither read nor written. Slow. */
   reference(ids: Int32Array, options: ReferenceOptions): Promise<ReferenceResult>;
   /** Feeds ids, then draws the next one (not fed). */
   step(ids: Int32Array, sampling: Sampling, options?: StepOptions): Promise<StepResult>;
+  /**
+   * Steps one after the other, each fed what the one before drew, without waiting for JavaScript between them. Ends after `maxTokens`
+   * or a stop id, after pause(), or when 256 steps wait for `onSteps`; the last id is then not fed, and generate(that id) goes on.
+   * Calls on other sessions of the engine get their turn after every step, several generates one step each in turn.
+   *
+   * @param onSteps  gets every step, in order, as many at once as there are; the last before the promise settles; none after close().
+   *                 What it throws cancels the session, and the promise rejects with it.
+   */
+  generate(
+    ids: Int32Array,
+    sampling: Sampling,
+    options: GenerateOptions,
+    onSteps: (steps: GeneratedStep[]) => void,
+  ): Promise<void>;
+  /** Ends a running generate after the step that is under way. */
+  pause(): void;
   /** What a head answers to hidden states [n * embedDim] of the caller's; feeds nothing. */
   choose(hidden: Float32Array, sampling: Sampling, head?: HeadSettings): Promise<Choices>;
   /** Distribution that step would draw from, given the last forward. */

@@ -6,9 +6,12 @@ import { Generation } from '../../daemon/queue/generation.js';
 import { Scheduler } from '../../daemon/queue/scheduler.js';
 import {
   openTokenizer,
+  type GeneratedStep,
+  type GenerateOptions,
   type HeadStep,
   type NativeModel,
   type NativeSession,
+  type SessionStats,
   type Tokenizer,
 } from '../../native/host/index.js';
 import { assert, suite } from '../tools/suite.js';
@@ -29,6 +32,10 @@ interface Setup {
   params?: Partial<Params<'text.generate'>>;
   withTokenizer?: boolean;
   contextLimit?: number;
+  /** Steps that the engine takes before it hands any over. */
+  runAhead?: number;
+  /** After the nth event. */
+  onToken?: (n: number, listener: { isReady: boolean }) => void;
 }
 
 const headStep: HeadStep = {
@@ -53,36 +60,69 @@ function setup({
   params = {},
   withTokenizer = true,
   contextLimit = 1000,
+  runAhead = 1,
+  onToken = () => undefined,
 }: Setup) {
   const calls: string[] = [];
+  let fed = 0;
+  let paused = false;
+  const isPaused = (): boolean => paused;
   let interrupt: (error: Error) => void = () => undefined;
+  const stats = (): SessionStats => ({
+    position: fed,
+    mixerActive: fed,
+    ffnActive: fed,
+    mixerTotal: 10,
+    ffnTotal: 20,
+    bytesTouched: 0,
+    stateBytes: 77,
+  });
   const session = {
     seed: (seed: bigint) => calls.push(`seed ${String(seed)}`),
     forward: (ids: Int32Array) => {
       calls.push(`forward ${String(ids.length)}`);
       return Promise.resolve({ logits: null, trace: null, tNs: 0n });
     },
-    step: (ids: Int32Array) => {
-      calls.push(`step ${String(ids.length)}`);
-      const next = steps.shift();
-      if (typeof next === 'number')
-        return Promise.resolve({ id: next, logprob: null, tNs: process.hrtime.bigint(), head: headStep });
-      if (next instanceof Error) return Promise.reject(next);
-      return new Promise((_, reject) => (interrupt = reject));
+    generate: async (
+      ids: Int32Array,
+      _: unknown,
+      { maxTokens, stopIds }: GenerateOptions,
+      onSteps: (steps: GeneratedStep[]) => void,
+    ): Promise<void> => {
+      calls.push(`generate ${String(ids.length)}`);
+      paused = false;
+      let ahead: GeneratedStep[] = [];
+      const hand = async (): Promise<void> => {
+        await new Promise((resolve) => setImmediate(resolve));
+        const handed = ahead;
+        ahead = [];
+        if (handed.length > 0 && !calls.includes('close')) onSteps(handed);
+      };
+      for (let n = 1; n <= maxTokens && !isPaused(); n++) {
+        const next = steps.shift();
+        if (typeof next !== 'number') {
+          await hand();
+          if (next instanceof Error) throw next;
+          await new Promise((_, reject) => (interrupt = reject));
+          return;
+        }
+        fed++;
+        const step = { id: next, logprob: null, tNs: process.hrtime.bigint(), head: headStep };
+        ahead.push({ ...step, stats: stats() });
+        if (stopIds.includes(next)) break;
+        if (ahead.length >= runAhead) await hand();
+      }
+      await hand();
+    },
+    pause: () => {
+      calls.push('pause');
+      paused = true;
     },
     cancel: () => {
       calls.push('cancel');
       interrupt(new SpikedError('ERR_CANCELLED', 'cancelled'));
     },
-    stats: () => ({
-      position: 1,
-      mixerActive: 1,
-      ffnActive: 1,
-      mixerTotal: 2,
-      ffnTotal: 4,
-      bytesTouched: 0,
-      stateBytes: 77,
-    }),
+    stats,
     close: () => calls.push('close'),
   } as unknown as NativeSession;
   const native = { info: { vocabSize: 512 }, openSession: () => session } as unknown as NativeModel;
@@ -99,7 +139,13 @@ function setup({
       seed: 5n,
       listener: {
         ready: () => listener.isReady,
-        token: (event) => events.push(event),
+        together: (work) => {
+          work();
+        },
+        token: (event) => {
+          events.push(event);
+          onToken(events.length, listener);
+        },
         head: () => undefined,
       },
       scheduler,
@@ -120,7 +166,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 
 const codeOf = (error: Error): string | undefined => (error instanceof SpikedError ? error.code : undefined);
 
-test('a long prompt is fed in turns of 128 ids, then token by token', async () => {
+test('a long prompt is fed in turns of 128 ids, then the engine goes on by itself', async () => {
   const { generation, calls } = setup({
     steps: [10, 11],
     prompt: new Int32Array(300),
@@ -128,7 +174,7 @@ test('a long prompt is fed in turns of 128 ids, then token by token', async () =
   });
   generation.submit();
   assert.equal((await generation.result).tokens, [10, 11]);
-  assert.equal(calls, ['seed 5', 'forward 128', 'forward 128', 'step 44', 'step 1', 'close']);
+  assert.equal(calls, ['seed 5', 'forward 128', 'forward 128', 'generate 44', 'cancel', 'close']);
 });
 
 test('a failing step ends it once; session, model and place are given back', async () => {
@@ -166,6 +212,72 @@ test('cancelled in the middle of a step', async () => {
   assert.equal(calls.slice(-2), ['cancel', 'close']);
   assert.not.ok(model.busy);
   assert.is(generation.stateBytes, 0);
+});
+
+test('however far the engine is ahead, what it is told is the same', async () => {
+  const letters = Array.from('abcabdxyz', (letter) => tokenizer.pieces.idOf(letter) ?? 0);
+  const cases: { params: Setup['params']; steps?: Step[]; tokens: number; reason: string; text: string }[] = [
+    { params: { stop: ['abd'] }, tokens: 6, reason: 'stop', text: 'abc' },
+    { params: { max_tokens: 4 }, tokens: 4, reason: 'length', text: 'abca' },
+    { params: {}, steps: [...letters.slice(0, 3), eosId, ...letters], tokens: 4, reason: 'eos', text: 'abc' },
+  ];
+  for (const { params = {}, steps = letters, tokens, reason, text } of cases) {
+    for (const runAhead of [1, 2, 3, 5, 64]) {
+      const { generation, events, calls } = setup({ steps: [...steps], params, runAhead });
+      generation.submit();
+      const result = await generation.result;
+      assert.is(result.stop_reason, reason);
+      assert.is(result.text, text);
+      assert.equal(result.tokens, steps.slice(0, tokens));
+      assert.is(events.length, tokens);
+      assert.equal(result.activity, { mixer: tokens / 10, ffn: tokens / 20 }, 'of the accepted steps only');
+      assert.is(result.head.steps, tokens);
+      assert.equal(calls.slice(-2), ['cancel', 'close']);
+    }
+  }
+});
+
+test('a reader that is behind stops the engine; steps that came too late are kept for it', async () => {
+  for (const runAhead of [1, 4]) {
+    const { generation, listener, scheduler, events, calls } = setup({
+      steps: Array.from({ length: 12 }, (_, i) => 10 + i),
+      params: { max_tokens: 12 },
+      runAhead,
+      onToken: (n, reader) => (reader.isReady = n % 3 !== 0),
+    });
+    generation.submit();
+    for (let told = 3; told < 12; told += 3) {
+      await settle();
+      assert.is(events.length, told);
+      assert.ok(generation.stalled());
+      listener.isReady = true;
+      scheduler.wake();
+    }
+    listener.isReady = true;
+    const result = await generation.result;
+    assert.equal(
+      events.map(({ token }) => token),
+      Array.from({ length: 12 }, (_, i) => 10 + i),
+    );
+    assert.is(result.generated_tokens, 12);
+    assert.ok(calls.includes('pause'));
+    assert.ok(calls.filter((call) => call === 'generate 1').length > 1);
+  }
+});
+
+test('cancelled with steps that its reader has not got: they do not count', async () => {
+  const { generation, events } = setup({
+    steps: [10, 11, 12, 13, 'until cancelled'],
+    runAhead: 4,
+    onToken: (n, reader) => (reader.isReady = n < 2),
+  });
+  generation.submit();
+  await settle();
+  assert.is(events.length, 2);
+  generation.cancel();
+  const result = await generation.result;
+  assert.equal(result.tokens, [10, 11]);
+  assert.equal(result.activity, { mixer: 0.2, ffn: 0.1 });
 });
 
 test('cancelled while its reader is behind: at once, although it has no turn', async () => {

@@ -4,7 +4,7 @@ import { assert, suite } from '../tools/suite.js';
 
 const test = suite('scheduler');
 
-/** A job of so many turns that writes its name for each. */
+/** A job of so many steps, a run each, that writes its name for each. */
 class Steps implements Job {
   paused = false;
   cancelled = false;
@@ -24,7 +24,7 @@ class Steps implements Job {
     return this.paused;
   }
 
-  async turn(): Promise<boolean> {
+  async run(): Promise<boolean> {
     this.trace.push(this.name);
     await new Promise((resolve) => setImmediate(resolve));
     this.turns--;

@@ -47,38 +47,49 @@ test.after(async () => {
   assert.is((await daemon.stop()).code, 0, daemon.stderr);
 });
 
-test('active generations take turns token by token', async () => {
-  const raw = await open();
-  start(raw, 1, { max_tokens: 60 });
-  start(raw, 2, { max_tokens: 60 });
-  await raw.result(1);
-  await raw.result(2);
-  const order = raw.events('text.token').map((event) => event['stream']);
-  assert.is(order.length, 120);
-  let lead = 0;
-  for (const stream of order) {
-    lead += stream === 1 ? 1 : -1;
-    assert.ok(Math.abs(lead) <= 2, `one stream is ${String(lead)} tokens ahead`);
+/** Streams by the times of their tokens: what leaves the daemon in one write may stand in another order. */
+function byTime(events: { stream: string; t: bigint }[]): string {
+  return events
+    .sort((a, b) => Number(a.t - b.t))
+    .map(({ stream }) => stream)
+    .join('');
+}
+
+const times = (raw: RawClient, id: number, stream: string): { stream: string; t: bigint }[] =>
+  raw
+    .events('text.token')
+    .filter((event) => event['stream'] === id)
+    .map((event) => ({ stream, t: BigInt(event['t_ns'] as number) }));
+
+/** One of a few attempts: on a busy machine a request can arrive late, or its tokens wait for a daemon that gets no time. */
+async function alternates(attempt: () => Promise<string>): Promise<void> {
+  let order = '';
+  for (let tries = 0; tries < 20; tries++) {
+    order = await attempt();
+    const both = order.slice(order.indexOf('b'), order.lastIndexOf('b') + 1);
+    if (/^(ba)+b$/.test(both) && both.length > 60) return;
   }
+  throw new Error(`expected turns of one token each, found ${order}`);
+}
+
+test('active generations take turns token by token', async () => {
+  await alternates(async () => {
+    const raw = await open();
+    start(raw, 1, { max_tokens: 60, ignore_eos: true });
+    start(raw, 2, { max_tokens: 40, ignore_eos: true });
+    await Promise.all([raw.result(1), raw.result(2)]);
+    return byTime([...times(raw, 1, 'a'), ...times(raw, 2, 'b')]);
+  });
 });
 
 test('fair between connections, too', async () => {
-  for (let attempt = 0; ; attempt++) {
+  await alternates(async () => {
     const [a, b] = [await open(), await open()];
-    // Short enough never to be held back by what this process has not read yet.
     start(a, 1, { max_tokens: 250, ignore_eos: true });
     start(b, 1, { max_tokens: 40, ignore_eos: true });
     await Promise.all([a.result(1), b.result(1)]);
-    const times = (raw: RawClient): bigint[] =>
-      raw.events('text.token').map((event) => BigInt(event['t_ns'] as number));
-    const [first, last] = [times(b)[0] ?? 0n, times(b).at(-1) ?? 0n];
-    const meanwhile = times(a).filter((at) => at > first && at < last).length;
-    const bothRan = (times(a).at(-1) ?? 0n) > last;
-    // On a busy machine the second request can arrive when the first is nearly done.
-    if (!bothRan && attempt < 10) continue;
-    assert.ok(Math.abs(meanwhile - 39) <= 2, `${String(meanwhile)} tokens of a beside 40 of b`);
-    return;
-  }
+    return byTime([...times(a, 1, 'a'), ...times(b, 1, 'b')]);
+  });
 });
 
 test('cancel a running generation: one answer, nothing after it', async () => {

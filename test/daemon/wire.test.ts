@@ -227,12 +227,14 @@ test('an id in flight is not taken twice; the first request goes on', async () =
 
 test('half-close: what was asked is answered, then the daemon ends the connection', async () => {
   const client = await open();
-  client.send(0, 1, 'text.generate', [{ stream: 1, tokens: [1], max_tokens: 10 }]);
+  // Long enough to be under way when the end of the input is seen.
+  const params = { stream: 1, tokens: [1], max_tokens: 180, ignore_eos: true };
+  client.send(0, 1, 'text.generate', [params]);
   client.send(0, 2, 'server.info', []);
   client.socket.end();
   await client.gone();
-  assert.is((await client.result(1))['generated_tokens'], 10);
-  assert.is(client.events('text.token').length, 10);
+  assert.is((await client.result(1))['generated_tokens'], 180);
+  assert.is(client.events('text.token').length, 180);
   assert.ok(await client.result(2));
   assert.equal(client.events('server.input_ended'), [{ pending: 1 }]);
   const unfinished = await open();

@@ -122,6 +122,29 @@ test('sampling', async () => {
   });
 });
 
+test('generate', async () => {
+  await withSession(modelFile({}), async (session) => {
+    const [ids, none] = [Int32Array.of(1), new Int32Array()];
+    const take = (): void => undefined;
+    const cases: [unknown[], RegExp][] = [
+      [[], /^ids: expected an Int32Array, found undefined$/],
+      [[ids, greedy], /^options: expected an object, found undefined$/],
+      [
+        [ids, greedy, { stopIds: none }, take],
+        /^options\.maxTokens: expected an integer from 1 .* found undefined$/,
+      ],
+      [[ids, greedy, { maxTokens: 0, stopIds: none }, take], /^options\.maxTokens: .* found 0$/],
+      [[ids, greedy, { maxTokens: 1 }, take], /^options\.stopIds: expected an Int32Array, found undefined$/],
+      [[ids, greedy, { maxTokens: 1, stopIds: [1] }, take], /^options\.stopIds: .* found an Array$/],
+      [[ids, greedy, { maxTokens: 1, stopIds: none, logprob: 1 }, take], /^options\.logprob: .* found 1$/],
+      [[ids, greedy, { maxTokens: 1, stopIds: none }], /^onSteps: expected a function, found undefined$/],
+      [[ids, {}, { maxTokens: 1, stopIds: none }, take], /^sampling\.temperature: .* found undefined$/],
+    ];
+    for (const [args, message] of cases) await refuses(session, 'generate', args, message);
+    assert.is(session.stats().position, 0);
+  });
+});
+
 test('seed', async () => {
   await withSession(modelFile({}), async (session) => {
     for (const seed of [-1n, 2n ** 64n, 1, undefined])

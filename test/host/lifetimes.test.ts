@@ -41,9 +41,11 @@ test('what was closed says so; closing twice and cancelling are harmless', async
     engine.close();
   }
   session.cancel();
+  session.pause();
   const calls: (() => unknown)[] = [
     () => session.forward(ids(1), { logits: 'last' }),
     () => session.step(ids(1), greedy),
+    () => session.generate(ids(1), greedy, { maxTokens: 1, stopIds: ids(1) }, () => undefined),
     () => session.score(ids(2)),
     () => session.probabilities(greedy),
     () => session.seed(1n),

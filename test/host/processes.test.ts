@@ -20,7 +20,7 @@ test('sessions, models and engines that nobody closed are freed by collection', 
 
 function start(
   path: string,
-  endless: boolean,
+  endless?: 'forward' | 'generate',
 ): { worker: Worker; message: Promise<unknown>; code: Promise<unknown> } {
   const worker = new Worker(child('worker'), { workerData: { path, endless } });
   const message = new Promise((resolve, reject) => {
@@ -32,25 +32,27 @@ function start(
 
 test('worker threads compute side by side, each with its own engine', async () => {
   const path = modelFile({});
-  const workers = Array.from({ length: 4 }, () => start(path, false));
+  const workers = Array.from({ length: 4 }, () => start(path));
   const digests = await Promise.all(workers.map(({ message }) => message));
   assert.is(new Set(digests).size, 1);
   assert.equal(await Promise.all(workers.map(({ code }) => code)), [0, 0, 0, 0]);
 });
 
-test('a worker can be terminated in the middle of a call, again and again', async () => {
-  const path = modelFile({ layers: 4, dim: 96, heads: 3, ffn: 768 });
-  for (let i = 0; i < 60; i++) {
-    const { worker, message } = start(path, true);
-    await message;
-    // Fine steps: a result that is under way when JavaScript ends once ended the process.
-    const until = performance.now() + (i % 30) * 0.4;
-    while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
-    assert.is(await worker.terminate(), 1);
-  }
-});
+for (const what of ['forward', 'generate'] as const) {
+  test(`a worker can be terminated in the middle of a ${what}, again and again`, async () => {
+    const path = modelFile({ layers: 4, dim: 96, heads: 3, ffn: 768 });
+    for (let i = 0; i < 60; i++) {
+      const { worker, message } = start(path, what);
+      await message;
+      // Fine steps: a result that is under way when JavaScript ends once ended the process.
+      const until = performance.now() + (i % 30) * 0.4;
+      while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
+      assert.is(await worker.terminate(), 1);
+    }
+  });
+}
 
-for (const how of ['idle', 'awaited', 'abrupt']) {
+for (const how of ['idle', 'awaited', 'abrupt', 'generating']) {
   test(`a process leaves cleanly: ${how}`, async () => {
     const path = modelFile({ layers: 4, dim: 96, heads: 3, ffn: 768 });
     const result = await run(process.execPath, [child('leave'), path, how], { timeoutMs: 60_000 });

@@ -1,5 +1,6 @@
 /** Leaves the process in the way it is told, with an engine, a model and a session open. */
 import { addon } from '../../../native/host/addon.js';
+import { greedy } from '../../session/runs.js';
 
 const [path = '', how = ''] = process.argv.slice(2);
 const engine = addon().openEngine({ threads: 2 });
@@ -11,6 +12,14 @@ if (how === 'idle') {
   process.stdout.write('done\n'); // nothing is under way: the process ends by itself
 } else if (how === 'awaited') {
   void session.forward(ids.subarray(0, 300), { logits: 'none' }).then(() => process.stdout.write('done\n'));
+} else if (how === 'generating') {
+  const limits = { maxTokens: 1_000_000, stopIds: new Int32Array() };
+  for (const each of [session, model.openSession()])
+    void each.generate(ids.subarray(0, 3), greedy, limits, () => undefined);
+  setTimeout(() => {
+    process.stdout.write('done\n');
+    process.exit(0);
+  }, 30);
 } else {
   void session.forward(ids, { logits: 'none' });
   void model.openSession().forward(ids, { logits: 'none' });

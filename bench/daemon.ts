@@ -1,0 +1,236 @@
+/**
+ * What a token costs on its way through the daemon and the client, in one run: the engine alone and the same generation through a
+ * daemon of its own, A B A B, medians of the rounds.
+ *
+ *     node dist/bench/daemon.js MODEL.gguf --tokens 1000
+ *
+ * Both decode greedily from the same short prompt, with the same number of engine threads, and both rates count from the first token to
+ * the last: the engine's by the steps' own times, the daemon's by the clock of the client that gets the events. Prints a JSON line a
+ * round and one for all. CPU time is the kernel's, by thread (/proc/PID/task/TID/schedstat). Use a machine with nothing else to do.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { connect, type Client } from '../client/index.js';
+import { describeError } from '../client/ctl/exit.js';
+import { machineFacts, modelFacts } from '../client/ctl/bench/facts.js';
+import { greedy } from '../client/ctl/bench/greedy.js';
+import { arbitraryIds } from '../client/ctl/bench/rounds.js';
+import { interleave, spreadOf } from '../client/ctl/bench/stats.js';
+import { useModel, useSession } from '../client/ctl/engine.js';
+import { integer } from '../client/ctl/options.js';
+import { printJson } from '../client/ctl/output.js';
+import { SpikedError } from '../client/protocol/errors.js';
+import type { NativeModel } from '../native/host/index.js';
+import { packageRoot } from '../native/host/package-root.js';
+
+interface Options {
+  threads: number;
+  tokens: number;
+  rounds: number;
+}
+
+/** One way's round: a rate, and the CPU time of a token in microseconds, the engine's thread and all the others. */
+interface Round {
+  tokensPerSecond: number;
+  engineUs: number;
+  otherUs: number;
+  ids: number[];
+}
+
+const promptTokens = 8;
+
+const program = new Command('daemon')
+  .description('the engine alone and through daemon and client, in one run')
+  .argument('<model>', 'model file (GGUF)')
+  .option('--threads <n>', 'threads of the engine', integer(1, 256), 1)
+  .option('--tokens <n>', 'tokens of one round', integer(2, 4096), 1000)
+  .option('--rounds <n>', 'rounds; the median counts', integer(1, 1000), 7)
+  .action(main);
+
+async function main(path: string, options: Options): Promise<void> {
+  const daemon = await start(path, options.threads);
+  try {
+    await useModel(path, options, async (model, engine) => {
+      const prompt = Array.from(arbitraryIds(promptTokens, model));
+      const ways = {
+        engine: () => alone(model, prompt, options.tokens),
+        daemon: () => through(daemon, prompt, options.tokens),
+      };
+      // The first of each reads the weights and compiles the JavaScript.
+      const expected = (await ways.engine()).ids;
+      await ways.daemon();
+      const found = { engine: [] as Round[], daemon: [] as Round[] };
+      const facts = { ...modelFacts(engine, model.info), tokens: options.tokens };
+      for (const { setting, repetition } of interleave(['engine', 'daemon'] as const, options.rounds)) {
+        const round = await ways[setting]();
+        if (round.ids.join() !== expected.join())
+          throw new SpikedError(
+            'ERR_INTERNAL',
+            `${setting}: expected the ids of the first round, found others`,
+          );
+        found[setting].push(round);
+        const { tokensPerSecond: tokens_per_s, engineUs: engine_us, otherUs: other_us } = round;
+        await printJson({
+          bench: 'daemon-round',
+          way: setting,
+          repetition,
+          tokens_per_s,
+          engine_us,
+          other_us,
+        });
+      }
+      const of = (way: 'engine' | 'daemon', field: 'tokensPerSecond' | 'engineUs' | 'otherUs') =>
+        spreadOf(found[way].map((round) => round[field]));
+      const ratios = found.daemon.map(
+        (round, i) => round.tokensPerSecond / (found.engine[i]?.tokensPerSecond ?? NaN),
+      );
+      await printJson({
+        bench: 'daemon',
+        engine_tokens_per_s: of('engine', 'tokensPerSecond'),
+        daemon_tokens_per_s: of('daemon', 'tokensPerSecond'),
+        ratio: spreadOf(ratios),
+        engine_thread_us_alone: of('engine', 'engineUs'),
+        engine_thread_us: of('daemon', 'engineUs'),
+        daemon_us: of('daemon', 'otherUs'),
+        rounds: options.rounds,
+        ...facts,
+        ...machineFacts(),
+      });
+    });
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** The engine without daemon and client: steps that nobody waits for. */
+async function alone(model: NativeModel, prompt: number[], tokens: number): Promise<Round> {
+  const ids: number[] = [];
+  const times: bigint[] = [];
+  let before = cpuUs(process.pid);
+  await useSession(model, async (session) => {
+    let next = Int32Array.from(prompt);
+    // JavaScript that is late ends a generate; it goes on where it was.
+    while (ids.length < tokens) {
+      const limits = { maxTokens: tokens - ids.length, stopIds: new Int32Array() };
+      await session.generate(next, greedy, limits, (steps) => {
+        if (ids.length === 0) before = cpuUs(process.pid);
+        for (const step of steps) {
+          ids.push(step.id);
+          times.push(step.tNs);
+        }
+      });
+      next = Int32Array.of(ids.at(-1) ?? 0);
+    }
+  });
+  const ns = Number((times.at(-1) ?? 0n) - (times[0] ?? 0n));
+  return { tokensPerSecond: ((tokens - 1) * 1e9) / ns, ids, ...perToken(before, cpuUs(process.pid), tokens) };
+}
+
+async function through(daemon: Daemon, prompt: number[], tokens: number): Promise<Round> {
+  const ids: number[] = [];
+  let [first, last] = [0, 0];
+  let before = cpuUs(daemon.pid);
+  const generation = daemon.client.generate({
+    tokens: prompt,
+    max_tokens: tokens,
+    temperature: 0,
+    ignore_eos: true,
+  });
+  for await (const { token } of generation) {
+    last = performance.now();
+    if (ids.length === 0) {
+      first = last;
+      before = cpuUs(daemon.pid);
+    }
+    ids.push(token);
+  }
+  const after = cpuUs(daemon.pid);
+  await generation.result;
+  return { tokensPerSecond: ((tokens - 1) * 1e3) / (last - first), ids, ...perToken(before, after, tokens) };
+}
+
+interface CpuUs {
+  engine: number;
+  other: number;
+}
+
+/** CPU time of a process so far, in microseconds: threads that the addon calls spiked-engine, and all the others. */
+function cpuUs(pid: number): CpuUs {
+  const sum: CpuUs = { engine: 0, other: 0 };
+  for (const tid of readdirSync(`/proc/${pid}/task`)) {
+    const task = `/proc/${pid}/task/${tid}`;
+    const name = readFileSync(`${task}/comm`, 'utf8').trim();
+    const ns = Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0]);
+    sum[name === 'spiked-engine' ? 'engine' : 'other'] += ns / 1e3;
+  }
+  return sum;
+}
+
+function perToken(before: CpuUs, after: CpuUs, tokens: number): { engineUs: number; otherUs: number } {
+  return {
+    engineUs: (after.engine - before.engine) / tokens,
+    otherUs: (after.other - before.other) / tokens,
+  };
+}
+
+interface Daemon {
+  pid: number;
+  client: Client;
+  stop(): Promise<void>;
+}
+
+async function start(model: string, threads: number): Promise<Daemon> {
+  const folder = mkdtempSync(join(tmpdir(), 'spiked-bench-'));
+  const socket = join(folder, 'spiked.sock');
+  const program = join(packageRoot, 'dist/daemon/main.js');
+  const args = [
+    program,
+    '--model',
+    model,
+    '--socket',
+    socket,
+    '--threads',
+    String(threads),
+    '--log-level',
+    'warn',
+    '--context',
+    String(promptTokens + 4096),
+  ];
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const ready = child.stdout === null ? ended : Promise.race([once(child.stdout, 'data'), ended]);
+  await ready;
+  if (child.exitCode !== null)
+    throw new SpikedError(
+      'ERR_DAEMON_NOT_RUNNING',
+      `spiked: expected it to serve, found exit status ${child.exitCode}`,
+    );
+  const client = await connect({ path: socket });
+  return {
+    pid: child.pid ?? 0,
+    client,
+    stop: async () => {
+      await client.close();
+      child.kill();
+      await ended;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+try {
+  await program
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError && error.exitCode === 0)) {
+    const { line, status } = describeError(error);
+    process.stderr.write(`${line.replace(/^spikectl: /, '')}\n`);
+    process.exitCode = status;
+  }
+}

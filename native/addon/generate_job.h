@@ -1,0 +1,62 @@
+#ifndef SPIKED_ADDON_GENERATE_JOB_H
+#define SPIKED_ADDON_GENERATE_JOB_H
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "outbox.h"
+#include "session_jobs.h"
+
+namespace spiked::addon {
+
+/// When a generate ends by itself.
+struct GenerateLimits {
+  uint64_t max_tokens = 0;
+  std::vector<int32_t> stop_ids;
+
+  /// Reads `maxTokens` and `stopIds` of GenerateOptions, addon-types.ts.
+  static GenerateLimits read(ArgReader& args, const Napi::Value& options);
+};
+
+/// Draws an id, feeds it, draws the next one: the engine does not wait for JavaScript, which is woken once for all the steps that are
+/// there when it comes.
+class GenerateJob : public SessionJob {
+ public:
+  GenerateJob(Napi::Env env, Session& session, std::vector<int32_t> ids, StepSettings settings,
+              GenerateLimits limits, std::shared_ptr<Outbox> outbox);
+  /// One step.
+  void run() override;
+  bool more() const override { return !over_; }
+  void yield() override;
+  void progress(Napi::Env env) override { hand_over(env); }
+
+ protected:
+  void prepare(Napi::Env env) override;
+  Napi::Value value(Napi::Env env) override { return env.Undefined(); }
+
+ private:
+  struct Taken {
+    Step step;
+    spiked_session_stats stats;
+  };
+
+  /// True when JavaScript is so far behind that the engine has to wait.
+  bool push(const Taken& taken);
+  void announce(uint64_t now_ns);
+  void hand_over(Napi::Env env);
+
+  StepSettings settings_;
+  GenerateLimits limits_;
+  std::shared_ptr<Outbox> outbox_;
+  bool over_ = false;  // engine thread
+  std::mutex mutex_;
+  std::vector<Taken> waiting_;  // under the mutex
+  bool announced_ = false;      // under the mutex
+  uint64_t announced_ns_ = 0;   // engine thread
+  std::vector<Taken> handed_;   // JS thread
+};
+
+}  // namespace spiked::addon
+
+#endif
