@@ -5,44 +5,72 @@
 namespace spiked::kernels::avx2 {
 namespace {
 
-float tree(const float (&p)[8]) { return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7])); }
-
 /// Keys walked at once: one key alone would wait for the latency of its single FMA chain.
 constexpr size_t kKeys = 4;
+/// How far ahead keys are fetched into L2. Slots follow each other but for one turn of the ring, and a head's keys are too short a run
+/// for the hardware alone (docs/experiments.md).
+constexpr size_t kAheadFloats = 1024;
+constexpr size_t kLineFloats = 16;
 
+/// p[i] = the eight partial sums of key i over `whole` columns.
 template <size_t n>
-void score_keys(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t head_dim,
-                float factor, float* scores) {
-  const float* keys[n];
-  __m256 p[n];
-  for (size_t i = 0; i < n; ++i) {
-    keys[i] = k + slots[i] * k_stride;
-    p[i] = _mm256_setzero_ps();
-  }
-  const size_t whole = head_dim / 8 * 8;
-  for (size_t c = 0; c < whole; c += 8) {
-    const __m256 qs = _mm256_loadu_ps(q + c);
-    for (size_t i = 0; i < n; ++i) p[i] = _mm256_fmadd_ps(qs, _mm256_loadu_ps(keys[i] + c), p[i]);
-  }
-  for (size_t i = 0; i < n; ++i) {
-    float sums[8];
-    _mm256_storeu_ps(sums, p[i]);
-    for (size_t c = whole; c < head_dim; ++c) {
-      sums[c - whole] = __builtin_fmaf(q[c], keys[i][c], sums[c - whole]);
+void multiply(const float* q, const float* const (&keys)[n], size_t whole, __m256 (&p)[n]) {
+  for (__m256& sums : p) sums = _mm256_setzero_ps();
+  size_t c = 0;
+  for (; c + kLineFloats <= whole; c += kLineFloats) {
+    const __m256 first = _mm256_loadu_ps(q + c), second = _mm256_loadu_ps(q + c + 8);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_prefetch(keys[i] + c + kAheadFloats, 0, 2);
+      p[i] = _mm256_fmadd_ps(first, _mm256_loadu_ps(keys[i] + c), p[i]);
+      p[i] = _mm256_fmadd_ps(second, _mm256_loadu_ps(keys[i] + c + 8), p[i]);
     }
-    scores[i] = tree(sums) * factor;
   }
+  if (c == whole) return;
+  const __m256 last = _mm256_loadu_ps(q + c);
+#pragma GCC unroll 4
+  for (size_t i = 0; i < n; ++i) p[i] = _mm256_fmadd_ps(last, _mm256_loadu_ps(keys[i] + c), p[i]);
+}
+
+/// The tree of docs/numerics.md over the partial sums of four keys at once.
+__m128 reduce_keys(const __m256 (&p)[kKeys]) {
+  __m128 s[kKeys];
+  for (size_t i = 0; i < kKeys; ++i)
+    s[i] = _mm_add_ps(_mm256_castps256_ps128(p[i]), _mm256_extractf128_ps(p[i], 1));
+  _MM_TRANSPOSE4_PS(s[0], s[1], s[2], s[3]);
+  return _mm_add_ps(_mm_add_ps(s[0], s[2]), _mm_add_ps(s[1], s[3]));
+}
+
+/// One key's sum with the columns that fill no vector.
+float finish(__m256 partial, const float* q, const float* key, size_t whole, size_t head_dim) {
+  float p[8];
+  _mm256_storeu_ps(p, partial);
+  for (size_t c = whole; c < head_dim; ++c) p[c - whole] = __builtin_fmaf(q[c], key[c], p[c - whole]);
+  return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
 }  // namespace
 
 void attend_scores(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t n_keys,
                    size_t head_dim, float factor, float* scores) {
+  const size_t whole = head_dim / 8 * 8;
+  const auto key = [&](size_t i) { return k + slots[i] * k_stride; };
   size_t i = 0;
   for (; i + kKeys <= n_keys; i += kKeys) {
-    score_keys<kKeys>(q, k, k_stride, slots + i, head_dim, factor, scores + i);
+    const float* const keys[kKeys] = {key(i), key(i + 1), key(i + 2), key(i + 3)};
+    __m256 p[kKeys];
+    multiply(q, keys, whole, p);
+    if (whole == head_dim) {
+      _mm_storeu_ps(scores + i, _mm_mul_ps(reduce_keys(p), _mm_set1_ps(factor)));
+    } else {
+      for (size_t j = 0; j < kKeys; ++j) scores[i + j] = finish(p[j], q, keys[j], whole, head_dim) * factor;
+    }
   }
-  for (; i < n_keys; ++i) score_keys<1>(q, k, k_stride, slots + i, head_dim, factor, scores + i);
+  for (; i < n_keys; ++i) {
+    __m256 p[1];
+    multiply<1>(q, {key(i)}, whole, p);
+    scores[i] = finish(p[0], q, key(i), whole, head_dim) * factor;
+  }
 }
 
 }  // namespace spiked::kernels::avx2

@@ -5,6 +5,10 @@
 namespace spiked::kernels::avx2 {
 namespace {
 
+/// How far ahead values are fetched into L2, as attend_scores does with keys.
+constexpr size_t kAheadFloats = 1024;
+constexpr size_t kLineVectors = 2;
+
 /// n_vectors * 8 outputs in registers while every key goes by.
 template <size_t n_vectors>
 void weigh(const float* p, const float* v, size_t v_stride, const uint32_t* slots, size_t n_keys, float* y) {
@@ -15,6 +19,7 @@ void weigh(const float* p, const float* v, size_t v_stride, const uint32_t* slot
     const float* value = v + slots[i] * v_stride;
 #pragma GCC unroll 8
     for (size_t k = 0; k < n_vectors; ++k) {
+      if (n_vectors > 1 && k % kLineVectors == 0) __builtin_prefetch(value + 8 * k + kAheadFloats, 0, 2);
       sums[k] = _mm256_fmadd_ps(weight, _mm256_loadu_ps(value + 8 * k), sums[k]);
     }
   }
@@ -27,6 +32,7 @@ void attend_values(const float* p, const float* v, size_t v_stride, const uint32
                    size_t head_dim, float* y) {
   size_t j = 0;
   for (; j + 64 <= head_dim; j += 64) weigh<8>(p, v + j, v_stride, slots, n_keys, y + j);
+  for (; j + 32 <= head_dim; j += 32) weigh<4>(p, v + j, v_stride, slots, n_keys, y + j);
   for (; j + 8 <= head_dim; j += 8) weigh<1>(p, v + j, v_stride, slots, n_keys, y + j);
   for (; j < head_dim; ++j) {
     float sum = 0.0f;

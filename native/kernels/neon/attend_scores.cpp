@@ -5,48 +5,69 @@
 namespace spiked::kernels::neon {
 namespace {
 
-float tree(const float (&p)[8]) { return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7])); }
-
 /// Keys walked at once: one key alone would wait for the latency of its FMA chains.
 constexpr size_t kKeys = 4;
 
+/// p[i] = the eight partial sums of key i over `whole` columns.
 template <size_t n>
-void score_keys(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t head_dim,
-                float factor, float* scores) {
-  const float* keys[n];
-  float32x4_t p[n][2];
-  for (size_t i = 0; i < n; ++i) {
-    keys[i] = k + slots[i] * k_stride;
-    p[i][0] = p[i][1] = vdupq_n_f32(0.0f);
-  }
-  const size_t whole = head_dim / 8 * 8;
+void multiply(const float* q, const float* const (&keys)[n], size_t whole, float32x4_t (&p)[n][2]) {
+  for (auto& sums : p) sums[0] = sums[1] = vdupq_n_f32(0.0f);
   for (size_t c = 0; c < whole; c += 8) {
     const float32x4_t low = vld1q_f32(q + c), high = vld1q_f32(q + c + 4);
+#pragma GCC unroll 4
     for (size_t i = 0; i < n; ++i) {
       p[i][0] = vfmaq_f32(p[i][0], low, vld1q_f32(keys[i] + c));
       p[i][1] = vfmaq_f32(p[i][1], high, vld1q_f32(keys[i] + c + 4));
     }
   }
-  for (size_t i = 0; i < n; ++i) {
-    float sums[8];
-    vst1q_f32(sums, p[i][0]);
-    vst1q_f32(sums + 4, p[i][1]);
-    for (size_t c = whole; c < head_dim; ++c) {
-      sums[c - whole] = __builtin_fmaf(q[c], keys[i][c], sums[c - whole]);
-    }
-    scores[i] = tree(sums) * factor;
-  }
+}
+
+/// The tree of docs/numerics.md over the partial sums of four keys at once.
+float32x4_t reduce_keys(const float32x4_t (&p)[kKeys][2]) {
+  float32x4_t s[kKeys];
+  for (size_t i = 0; i < kKeys; ++i) s[i] = vaddq_f32(p[i][0], p[i][1]);
+  const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(s[0], s[1])),
+                    b = vreinterpretq_f64_f32(vtrn2q_f32(s[0], s[1])),
+                    c = vreinterpretq_f64_f32(vtrn1q_f32(s[2], s[3])),
+                    d = vreinterpretq_f64_f32(vtrn2q_f32(s[2], s[3]));
+  const auto sum = [](float64x2_t x, float64x2_t y) {  // elements 0 and 2, or 1 and 3, of the four keys
+    return vaddq_f32(vreinterpretq_f32_f64(vtrn1q_f64(x, y)), vreinterpretq_f32_f64(vtrn2q_f64(x, y)));
+  };
+  return vaddq_f32(sum(a, c), sum(b, d));
+}
+
+/// One key's sum with the columns that fill no vector.
+float finish(const float32x4_t (&partial)[2], const float* q, const float* key, size_t whole,
+             size_t head_dim) {
+  float p[8];
+  vst1q_f32(p, partial[0]);
+  vst1q_f32(p + 4, partial[1]);
+  for (size_t c = whole; c < head_dim; ++c) p[c - whole] = __builtin_fmaf(q[c], key[c], p[c - whole]);
+  return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
 }  // namespace
 
 void attend_scores(const float* q, const float* k, size_t k_stride, const uint32_t* slots, size_t n_keys,
                    size_t head_dim, float factor, float* scores) {
+  const size_t whole = head_dim / 8 * 8;
+  const auto key = [&](size_t i) { return k + slots[i] * k_stride; };
   size_t i = 0;
   for (; i + kKeys <= n_keys; i += kKeys) {
-    score_keys<kKeys>(q, k, k_stride, slots + i, head_dim, factor, scores + i);
+    const float* const keys[kKeys] = {key(i), key(i + 1), key(i + 2), key(i + 3)};
+    float32x4_t p[kKeys][2];
+    multiply(q, keys, whole, p);
+    if (whole == head_dim) {
+      vst1q_f32(scores + i, vmulq_n_f32(reduce_keys(p), factor));
+    } else {
+      for (size_t j = 0; j < kKeys; ++j) scores[i + j] = finish(p[j], q, keys[j], whole, head_dim) * factor;
+    }
   }
-  for (; i < n_keys; ++i) score_keys<1>(q, k, k_stride, slots + i, head_dim, factor, scores + i);
+  for (; i < n_keys; ++i) {
+    float32x4_t p[1][2];
+    multiply<1>(q, {key(i)}, whole, p);
+    scores[i] = finish(p[0], q, key(i), whole, head_dim) * factor;
+  }
 }
 
 }  // namespace spiked::kernels::neon

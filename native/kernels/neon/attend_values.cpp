@@ -25,6 +25,7 @@ void attend_values(const float* p, const float* v, size_t v_stride, const uint32
                    size_t head_dim, float* y) {
   size_t j = 0;
   for (; j + 64 <= head_dim; j += 64) weigh<16>(p, v + j, v_stride, slots, n_keys, y + j);
+  for (; j + 32 <= head_dim; j += 32) weigh<8>(p, v + j, v_stride, slots, n_keys, y + j);
   for (; j + 4 <= head_dim; j += 4) weigh<1>(p, v + j, v_stride, slots, n_keys, y + j);
   for (; j < head_dim; ++j) {
     float sum = 0.0f;

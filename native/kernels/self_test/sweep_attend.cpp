@@ -5,8 +5,8 @@
 namespace spiked::kernels::testing {
 namespace {
 
-// Around the registers (4 and 8 floats) and the run of 64; 64 and 96 are real heads.
-constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 63, 64, 65, 96, 197};
+// Around the registers (4 and 8 floats) and the runs of 32 and 64; 32, 64 and 96 are real heads.
+constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 32, 63, 64, 65, 96, 197};
 // Around the group of four keys.
 constexpr size_t kKeys[] = {0, 1, 3, 4, 5, 17};
 constexpr size_t kSlots = 24;
