@@ -47,6 +47,7 @@ Napi::Object stats_value(Napi::Env env, const spiked_session_stats& stats) {
   out["mixerTotal"] = number(stats.mixer_total);
   out["ffnTotal"] = number(stats.ffn_total);
   out["bytesTouched"] = number(stats.bytes_touched);
+  out["kvBytesTouched"] = number(stats.kv_bytes_touched);
   out["stateBytes"] = number(stats.state_bytes);
   return out;
 }

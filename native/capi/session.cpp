@@ -134,7 +134,7 @@ spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, 
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out) {
   const SessionStats s = session->session.stats();
   *out = {s.position,           s.activity.mixer_active, s.activity.ffn_active, s.activity.mixer_total,
-          s.activity.ffn_total, s.bytes_touched,         s.state_bytes};
+          s.activity.ffn_total, s.bytes_touched,         s.kv_bytes_touched,    s.state_bytes};
 }
 
 void spiked_session_set_profile(spiked_session* session, int32_t on) {
@@ -176,7 +176,7 @@ spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(n, "n"));
     const auto& state = session->session.state();
-    const auto kept = state.kv.empty() ? std::vector<int32_t>{} : state.kv[0].kept(state.position);
+    const auto kept = state.kv.kept(state.position);
     for (size_t i = 0; i < std::min(*n, kept.size()); ++i) out[i] = kept[i];
     *n = kept.size();
     return {};

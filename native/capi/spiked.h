@@ -331,6 +331,8 @@ typedef struct spiked_session_stats {
   uint64_t mixer_total, ffn_total;   /* columns there were */
   uint64_t
       bytes_touched; /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
+  uint64_t
+      kv_bytes_touched; /* least bytes of keys and values that it had to read: of each pass's position that sees most */
   uint64_t state_bytes; /* state and scratch allocated */
 } spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);

@@ -236,7 +236,9 @@ export interface SessionStats {
   ffnActive: number;
   mixerTotal: number;
   ffnTotal: number;
+  /** Least bytes of weights that the last forward had to read, and of keys and values. */
   bytesTouched: number;
+  kvBytesTouched: number;
   stateBytes: number;
 }
 

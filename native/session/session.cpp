@@ -37,10 +37,10 @@ Session::Session(std::shared_ptr<const Model> model)
       sampler_(style_of(model_->config.form), model_->config.vocab_size) {}
 
 void Session::reset() {
-  state_ = symboliclight::State(model_->config);
+  state_.clear();
   history_.clear();
   activity_ = {};
-  bytes_touched_ = 0;
+  bytes_touched_ = kv_bytes_touched_ = 0;
   last_ = hidden_ = nullptr;
   torn_ = false;
   cancel_.store(false, std::memory_order_relaxed);
@@ -79,6 +79,7 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
   activity_.ffn_total += seen.ffn_total;
   bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
                     n * model_->config.embed_dim * sizeof(float);
+  kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
   return {};
 }
 
@@ -96,7 +97,7 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
                         symboliclight::Trace* trace) {
   SPIKED_TRY(check_ids(ids, n));
   const size_t v = model_->config.vocab_size;
-  bytes_touched_ = 0;
+  bytes_touched_ = kv_bytes_touched_ = 0;
   last_ = nullptr;
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
@@ -191,7 +192,7 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
                      ids[i])};
   logprobs[0] = 0;
   if (masked_mass != nullptr) masked_mass[0] = 0;
-  bytes_touched_ = 0;
+  bytes_touched_ = kv_bytes_touched_ = 0;
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
     SPIKED_TRY(pass(ids + at, batch, nullptr));
@@ -231,6 +232,7 @@ SessionStats Session::stats() const {
   s.position = state_.position;
   s.activity = activity_;
   s.bytes_touched = bytes_touched_;
+  s.kv_bytes_touched = kv_bytes_touched_;
   s.state_bytes =
       state_.size_bytes() + scratch_.size_bytes() + heads_.size_bytes() + logits_.size() * sizeof(float);
   return s;

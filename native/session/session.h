@@ -17,7 +17,7 @@ enum class LogitsMode { kNone = 0, kLast = 1, kAll = 2 };
 struct SessionStats {
   uint64_t position = 0;
   symboliclight::Activity activity;
-  uint64_t bytes_touched = 0;  ///< of the last forward
+  uint64_t bytes_touched = 0, kv_bytes_touched = 0;  ///< of the last forward
   uint64_t state_bytes = 0;
 };
 
@@ -91,7 +91,7 @@ class Session {
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;
   symboliclight::Activity activity_;
-  uint64_t bytes_touched_ = 0;
+  uint64_t bytes_touched_ = 0, kv_bytes_touched_ = 0;
   std::atomic<bool> cancel_{false};
   bool profiled_ = false;
   Profile profile_;

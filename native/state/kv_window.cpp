@@ -1,34 +1,51 @@
 #include "state/kv_window.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
 namespace spiked {
+namespace {
 
-KvWindow::KvWindow(size_t n_heads, size_t head_dim, size_t window, size_t n_anchors, size_t max_batch)
-    : stride_(round_up(head_dim, kAlign / sizeof(float))),
-      window_(window),
-      n_anchors_(n_anchors),
-      ring_(window + max_batch),
-      keys_(n_heads * (n_anchors + ring_) * stride_),
-      values_(n_heads * (n_anchors + ring_) * stride_),
-      spiked_(n_anchors + ring_) {}
+/// A wish: a kernel without transparent huge pages gives small ones, and nothing else changes.
+void prefer_huge_pages(void* data, size_t size_bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), address = reinterpret_cast<size_t>(data);
+  const size_t begin = round_up(address, page), end = (address + size_bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
 
-size_t KvWindow::visible(size_t t, uint32_t* slots) const {
+}  // namespace
+
+KvWindow::KvWindow(const Shape& shape)
+    : shape_(shape),
+      stride_(round_up(shape.head_dim, kAlign / sizeof(float))),
+      block_rows_(shape.n_layers * shape.n_heads * 2 * kBlock),
+      rows_(round_up(n_slots(), kBlock) / kBlock * block_rows_ * stride_),
+      spiked_(shape.n_layers * n_slots()) {
+  // Kernels take 32-bit row numbers: 2^32 rows are a terabyte.
+  if (rows_.size() / stride_ > UINT32_MAX) throw std::bad_alloc();
+  prefer_huge_pages(rows_.data(), rows_.size() * sizeof(float));
+}
+
+size_t KvWindow::visible(size_t layer, size_t t, uint32_t* rows) const {
+  const uint8_t* spiked = spiked_.data() + layer * n_slots();
   size_t n = 0;
   const auto take = [&](size_t s) {
-    if (spiked_[s] != 0) slots[n++] = static_cast<uint32_t>(s);
+    if (spiked[s] != 0) rows[n++] = static_cast<uint32_t>(row_of(s));
   };
-  const size_t oldest = t > window_ ? t - window_ : 0;
-  for (size_t j = 0; j < n_anchors_ && j < oldest; ++j) take(j);
-  const size_t end = n_anchors_ + ring_;
-  for (size_t j = oldest, s = slot(oldest); j <= t; ++j, s = s + 1 == end ? n_anchors_ : s + 1) take(s);
+  const size_t n_anchors = shape_.n_anchors, oldest = t > shape_.window ? t - shape_.window : 0;
+  for (size_t j = 0; j < n_anchors && j < oldest; ++j) take(j);
+  for (size_t j = oldest, s = slot(oldest); j <= t; ++j, s = s + 1 == n_slots() ? n_anchors : s + 1) take(s);
   return n;
 }
 
 std::vector<int32_t> KvWindow::kept(size_t n) const {
   std::vector<int32_t> out;
-  if (n == 0) return out;
-  const size_t last = n - 1, oldest = last > window_ ? last - window_ : 0;
+  if (n == 0 || empty()) return out;
+  const size_t last = n - 1, oldest = last > shape_.window ? last - shape_.window : 0;
   for (size_t j = 0; j < n; ++j)
-    if (j < n_anchors_ || j >= oldest) out.push_back(static_cast<int32_t>(j));
+    if (j < shape_.n_anchors || j >= oldest) out.push_back(static_cast<int32_t>(j));
   return out;
 }
 

@@ -117,7 +117,7 @@ test('bench kernels: reads and arithmetic of every kernel, each beside its limit
 test("bench decode: bytes by class add up, and the dense ones are the engine's own count", async () => {
   const line = await json(['bench', 'decode', path, '--tokens', '4', '--rounds', '1', '--threads', '1']);
   const classes = line['bytes_by_class'] as Record<string, number>;
-  assert.equal(Object.keys(classes), ['dense', 'columns', 'head', 'embedding']);
+  assert.equal(Object.keys(classes), ['dense', 'columns', 'head', 'embedding', 'kv']);
   const sum = Object.values(classes).reduce((total, bytes) => total + bytes, 0);
   assert.ok(close(sum, figure(line, 'bytes_per_token')));
   const engine = addon().openEngine({ threads: 1 });
@@ -127,6 +127,9 @@ test("bench decode: bytes by class add up, and the dense ones are the engine's o
   assert.is(classes['embedding'], info.embedDim * 4);
   assert.ok(figure(classes, 'columns') < info.columnBytes * info.nLayers * (info.embedDim + info.ffnDim));
   assert.ok(figure(classes, 'head') > info.vocabSize * info.embedDim);
+  // A prompt of 8, then 4 tokens: each sees its own position, and at most all before it.
+  const keyBytes = info.nLayers * 2 * info.embedDim * 4;
+  assert.ok(figure(classes, 'kv') >= keyBytes && figure(classes, 'kv') <= 12 * keyBytes);
   engine.close();
 });
 

@@ -75,6 +75,7 @@ function setup({
     mixerTotal: 10,
     ffnTotal: 20,
     bytesTouched: 0,
+    kvBytesTouched: 0,
     stateBytes: 77,
   });
   const session = {

@@ -24,8 +24,8 @@ export function decodeBench(): Command {
     .addHelpText(
       'after',
       `
-bytes_per_token is the least that a token has to read: dense weights, head and active columns once each. The bandwidth
-is a plain read by the same threads just before and just after; share = tokens/s x bytes_per_token / bandwidth.
+bytes_per_token is the least that a token has to read: dense weights, head, active columns, keys and values once each. The
+bandwidth is a plain read by the same threads just before and just after; share = tokens/s x bytes_per_token / bandwidth.
 time_shares come from a round of their own: what one worker did, its waiting for the others as barriers, what lies between engine calls as calls.
 Use a machine with nothing else to do.`,
     )

@@ -9,6 +9,8 @@ export interface BytesByClass {
   head: number;
   /** The token's row of the embedding. */
   embedding: number;
+  /** Keys and values of the positions that attention sees. */
+  kv: number;
 }
 
 /** Multiply-adds of the blocks' dense products for one position. */
@@ -33,6 +35,7 @@ const active = ({ mixerActive, ffnActive }: SessionStats) => mixerActive + ffnAc
 export class BytesMeter {
   private total = 0;
   private head = 0;
+  private kv = 0;
   private tokens = 0;
   private readonly activeBefore: number;
 
@@ -45,7 +48,9 @@ export class BytesMeter {
 
   /** After a step that fed so many ids. */
   add(tokens: number, headBytes: number): void {
-    this.total += this.session.stats().bytesTouched;
+    const { bytesTouched, kvBytesTouched } = this.session.stats();
+    this.total += bytesTouched + kvBytesTouched;
+    this.kv += kvBytesTouched;
     this.head += headBytes;
     this.tokens += tokens;
   }
@@ -56,10 +61,11 @@ export class BytesMeter {
     const columns = (active(session.stats()) - this.activeBefore) * info.columnBytes;
     const embedding = tokens * info.embedDim * 4;
     const byClass = {
-      dense: (this.total - columns - this.head - embedding) / tokens,
+      dense: (this.total - this.kv - columns - this.head - embedding) / tokens,
       columns: columns / tokens,
       head: this.head / tokens,
       embedding: embedding / tokens,
+      kv: this.kv / tokens,
     };
     return { bytes: this.total / tokens, byClass };
   }

@@ -13,6 +13,8 @@ using layout::kPanelRows;
 
 /// Two neighbouring rows of a group fill a register.
 constexpr size_t kPairs = kPanelRows / 2;
+/// Weights that a batch goes through tile by tile: they should stay in L2.
+constexpr size_t kPanelBlockBytes = 128 * 1024;
 /// Into L2. Measured with one token: up to a quarter more of the bus than without.
 constexpr size_t kPrefetchBytes = 4096;
 
@@ -112,19 +114,30 @@ void multiply(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q
     _mm_storeu_ps(y + t * y_stride, _mm_mul_ps(reduce_rows(p[t]), _mm_set1_ps(q_scale[t])));
 }
 
+/// Every panel of a block for one tile of tokens: its activations stay in L1, the block in L2.
+template <size_t n_tokens>
+void multiply_tile(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t cols,
+                   size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel)
+    multiply<n_tokens>(w + panel * layout::i4_panel_bytes(cols), q, q_scale, q_stride, cols,
+                       y + panel * kPanelRows, y_stride);
+}
+
 }  // namespace
 
 void matmul_i4_i16(const uint8_t* w, const int16_t* q, const float* q_scale, size_t q_stride, size_t batch,
                    size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const uint8_t* wp = w + panel * layout::i4_panel_bytes(cols);
-    float* yp = y + panel * kPanelRows;
+  const size_t fitting = kPanelBlockBytes / (layout::i4_panel_bytes(cols) + 1),
+               block = fitting == 0 ? 1 : fitting;
+  for (size_t panel = panel_begin; panel < panel_end; panel += block) {
+    const size_t end = panel_end - panel < block ? panel_end : panel + block;
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
-    }
+    for (; t + 2 <= batch; t += 2)
+      multiply_tile<2>(w, q + t * q_stride, q_scale + t, q_stride, cols, panel, end, y + t * y_stride,
+                       y_stride);
     if (t < batch)
-      multiply<1>(wp, q + t * q_stride, q_scale + t, q_stride, cols, yp + t * y_stride, y_stride);
+      multiply_tile<1>(w, q + t * q_stride, q_scale + t, q_stride, cols, panel, end, y + t * y_stride,
+                       y_stride);
   }
 }
 

@@ -11,6 +11,7 @@ using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
 constexpr size_t kLineBytes = 64;
+constexpr size_t kPageBytes = 4096;
 /// Wider rows push the activations out of L1; two panels a pass then halve their traffic.
 constexpr size_t kWideColumns = 4096;
 /// Weights that a batch goes through tile by tile: they should stay in L2.
@@ -46,9 +47,12 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
     const int8_t* block = w + c * kPanelRows;
     if constexpr (n_panels > 1) {
       // The next panels in memory order, though these are walked side by side: the bus sees one stream. One panel at a time is
-      // such a stream by itself, and there any prefetch of ours cost a tenth of the bandwidth.
+      // such a stream by itself, and there a prefetch of every line cost a tenth of the bandwidth.
       const int8_t* next = w + n_panels * (panel_bytes + c * kPanelRows);
       for (size_t i = 0; i < n_panels * kBlockBytes; i += kLineBytes) __builtin_prefetch(next + i, 0, 2);
+    } else if (n_tokens == 1 && reinterpret_cast<uintptr_t>(block) % kPageBytes < kBlockBytes) {
+      // The hardware's fetching ahead ends with the page; a line of the next one, asked for in time, starts it there.
+      __builtin_prefetch(block + kPageBytes, 0, 2);
     }
 #pragma GCC unroll 4
     for (size_t j = 0; j < kPanelBytes; j += 8) {

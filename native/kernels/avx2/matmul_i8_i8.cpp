@@ -10,6 +10,8 @@ using layout::kPanelBytes;
 using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
+/// Weights that a batch goes through tile by tile: they should stay in L2.
+constexpr size_t kPanelBlockBytes = 128 * 1024;
 
 /// acc += the 32 products of w and q, four to an int32 lane. |w| goes in as unsigned and its sign to q, so that pairs stay below
 /// 2 * 128 * 127 < 2^15 even for w = -128; q = -128 would break it, and a quantiser never gives it.
@@ -50,23 +52,32 @@ void multiply(const int8_t* w, const float* scale, const int8_t* q, const float*
   }
 }
 
+/// Every panel of a block for one tile of tokens: its activations stay in L1, the block in L2.
+template <size_t n_tokens>
+void multiply_tile(const int8_t* w, const float* scale, const int8_t* q, const float* q_scale,
+                   size_t q_stride, size_t cols, size_t panel_begin, size_t panel_end, float* y,
+                   size_t y_stride) {
+  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
+    const size_t row = panel * kPanelRows;
+    multiply<n_tokens>(w + row * cols, scale + row, q, q_scale, q_stride, cols, y + row, y_stride);
+  }
+}
+
 }  // namespace
 
 void matmul_i8_i8(const int8_t* w, const float* scale, const int8_t* q, const float* q_scale, size_t q_stride,
                   size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                   size_t y_stride) {
-  for (size_t panel = panel_begin; panel < panel_end; ++panel) {
-    const size_t row = panel * kPanelRows;
-    const int8_t* wp = w + row * cols;
+  const size_t fitting = kPanelBlockBytes / (kPanelRows * cols + 1), block = fitting == 0 ? 1 : fitting;
+  for (size_t panel = panel_begin; panel < panel_end; panel += block) {
+    const size_t end = panel_end - panel < block ? panel_end : panel + block;
     size_t t = 0;
-    for (; t + 2 <= batch; t += 2) {
-      multiply<2>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
-    if (t < batch) {
-      multiply<1>(wp, scale + row, q + t * q_stride, q_scale + t, q_stride, cols, y + t * y_stride + row,
-                  y_stride);
-    }
+    for (; t + 2 <= batch; t += 2)
+      multiply_tile<2>(w, scale, q + t * q_stride, q_scale + t, q_stride, cols, panel, end, y + t * y_stride,
+                       y_stride);
+    if (t < batch)
+      multiply_tile<1>(w, scale, q + t * q_stride, q_scale + t, q_stride, cols, panel, end, y + t * y_stride,
+                       y_stride);
   }
 }
 

@@ -7,7 +7,7 @@
 namespace spiked::kernels::testing {
 namespace {
 
-constexpr size_t kSizes[] = {0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 29, 1536};
+constexpr size_t kSizes[] = {0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 29, 63, 64, 65, 1536};
 // All fire, some fire, only the clamped ones fire, none can.
 constexpr float kThresholds[] = {-3.0f, 0.0f, 1.0f, 3.0f, 3.5f, std::numeric_limits<float>::quiet_NaN()};
 

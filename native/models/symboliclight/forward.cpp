@@ -51,7 +51,7 @@ class Walk {
       if (stop_) return;  // written before the last barrier, so all workers agree
       const BlockWeights& b = w_.blocks[layer];
       if (team_.index() == 0) count_spikes(layer, activity);
-      mix(layer, b);
+      mix(layer, b, activity);
       feed_forward(layer, b, activity);
     }
   }
@@ -135,7 +135,7 @@ class Walk {
       activity.mixer_total += dim();
       if (trace_ != nullptr && trace_->active_mixer != nullptr)
         trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(stream_.n_spikes[t]);
-      if (cfg_.sparse_attn) st_.kv[layer].mark(st_.position + t, stream_.n_spikes[t] != 0);
+      if (cfg_.sparse_attn) st_.kv.mark(layer, st_.position + t, stream_.n_spikes[t] != 0);
     }
   }
 
@@ -196,7 +196,7 @@ class Walk {
   }
 
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
-  void mix(size_t layer, const BlockWeights& b) {
+  void mix(size_t layer, const BlockWeights& b, Activity& activity) {
     spike_sums(b.tcam, stream_.spikes, s_.d_stride, stream_.n_spikes, s_.mixer_parts, s_.a);
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
@@ -210,7 +210,7 @@ class Walk {
     }
     watch_.lap(Operation::kProjections);
     barrier();
-    if (attend) find_keys(st_.kv[layer]);
+    if (attend) find_keys(layer, activity);
     const Range heads = share(cfg_.n_heads, 1, team_.index(), team_.size());
     for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
     watch_.lap(Operation::kAttention);
@@ -233,12 +233,16 @@ class Walk {
       ops::rope_angles(inv_freq, half, st_.position + t, s_.cos.data() + t * half, s_.sin.data() + t * half);
   }
 
-  void find_keys(const KvWindow& kv) {
-    for (size_t t = 0; t < n_; ++t)
-      if (stream_.n_spikes[t] != 0)
-        me_.n_keys[t] = kv.visible(st_.position + t, slots(t));  // at least its own
+  void find_keys(size_t layer, Activity& activity) {
+    size_t most = 0;
+    for (size_t t = 0; t < n_; ++t) {
+      if (stream_.n_spikes[t] == 0) continue;
+      me_.n_keys[t] = st_.kv.visible(layer, st_.position + t, key_rows(t));  // at least its own
+      most = me_.n_keys[t] > most ? me_.n_keys[t] : most;
+    }
+    if (team_.index() == 0) activity.keys_read += most;
   }
-  uint32_t* slots(size_t t) { return me_.slots.data() + t * me_.scores.size(); }
+  uint32_t* key_rows(size_t t) { return me_.key_rows.data() + t * me_.scores.size(); }
 
   // One head over all positions of the pass, in order; its keys and values are read by this worker only.
   void head(size_t layer, const BlockWeights& b, size_t h, bool attend) {
@@ -254,16 +258,16 @@ class Walk {
       }
       for (size_t i = 0; i < d; ++i) u[i] = 0.0f;
       if (attend && stream_.n_spikes[t] != 0) {
-        KvWindow& kv = st_.kv[layer];
-        const size_t slot = kv.slot(st_.position + t);
+        KvWindow& kv = st_.kv;
         const float *cos = s_.cos.data() + t * half, *sin = s_.sin.data() + t * half;
-        float *q = row(s_.q, t) + at, *key = kv.keys(h) + slot * kv.stride(),
-              *value = kv.values(h) + slot * kv.stride();
+        float *keys = kv.keys(layer, h), *values = kv.values(layer, h), *q = row(s_.q, t) + at;
+        const size_t own = kv.row(st_.position + t) * kv.stride();
+        float *key = keys + own, *value = values + own;
         for (size_t i = 0; i < d; ++i) key[i] = row(s_.k, t)[at + i];
         for (size_t i = 0; i < d; ++i) value[i] = row(s_.v, t)[at + i];
         ops::rope(k_, q, cos, sin, half);
         ops::rope(k_, key, cos, sin, half);
-        ops::attend(k_, q, {kv.keys(h), kv.values(h), kv.stride()}, slots(t), me_.n_keys[t], d, factor_,
+        ops::attend(k_, q, {keys, values, kv.stride()}, key_rows(t), me_.n_keys[t], d, factor_,
                     me_.scores.data(), u);
       }
       ops::mix(k_, b.gate, u, state, d, u);

@@ -36,6 +36,7 @@ struct Pass {
 /// Columns read by one pass, of how many.
 struct Activity {
   uint64_t mixer_active = 0, ffn_active = 0, mixer_total = 0, ffn_total = 0;
+  uint64_t keys_read = 0;  ///< by the position that sees most, summed over layers
 };
 
 /// Feeds n ids (1 <= n <= kMaxBatch, all < V) at state.position; scratch.stream.c [n, D] then holds the vectors the head reads.

@@ -5,16 +5,18 @@
 namespace spiked::symboliclight {
 
 State::State(const Config& c) : membrane(c.embed_dim), decay(static_cast<size_t>(c.n_layers) * c.embed_dim) {
-  if (!c.sparse_attn) return;
-  kv.reserve(c.n_layers);
-  for (uint32_t i = 0; i < c.n_layers; ++i)
-    kv.emplace_back(c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch);
+  if (c.sparse_attn) kv = KvWindow({c.n_layers, c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch});
+}
+
+void State::clear() {
+  position = 0;
+  membrane.zero();
+  decay.zero();
+  kv.clear();
 }
 
 size_t State::size_bytes() const {
-  size_t n = (membrane.size() + decay.size()) * sizeof(float);
-  for (const KvWindow& w : kv) n += w.size_bytes();
-  return n;
+  return (membrane.size() + decay.size()) * sizeof(float) + kv.size_bytes();
 }
 
 Stream::Stream(size_t n_positions, size_t d_stride, size_t f_stride)
@@ -45,7 +47,7 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
     w.sum = AlignedArray<float>(d_stride);
     w.scaled = AlignedArray<float>(d_stride);
     w.sums = AlignedArray<int32_t>(d_stride);
-    w.slots.resize(kMaxBatch * visible);
+    w.key_rows.resize(kMaxBatch * visible);
     w.scores.resize(visible);
     // Each worker quantises for itself: cheaper than a barrier. Pages of a precision that is not in use cost nothing.
     w.q8 = AlignedArray<int8_t>(kMaxBatch * d_stride);
@@ -59,7 +61,7 @@ size_t Scratch::size_bytes() const {
              sizeof(float);
   n += stream.size_bytes();
   for (const Worker& w : workers)
-    n += w.own.size_bytes() + w.sum.size() * sizeof(float) + w.slots.size() * sizeof(uint32_t) +
+    n += w.own.size_bytes() + w.sum.size() * sizeof(float) + w.key_rows.size() * sizeof(uint32_t) +
          w.scores.size() * sizeof(float);
   return n;
 }

@@ -17,8 +17,10 @@ struct State {
   size_t position = 0;           ///< ids fed
   AlignedArray<float> membrane;  ///< [D] encoder
   AlignedArray<float> decay;     ///< [L, D]
-  std::vector<KvWindow> kv;      ///< [L]; empty without sparse attention
+  KvWindow kv;                   ///< empty without sparse attention
 
+  /// Back to the start; the memory stays.
+  void clear();
   size_t size_bytes() const;
 };
 
@@ -52,10 +54,10 @@ struct Scratch {
 
   /// One worker's own.
   struct Worker {
-    Stream own;                   ///< [1] this worker's copy where a pass has one position
-    AlignedArray<float> sum;      ///< [D] a residual sum before its norm
-    AlignedArray<float> scaled;   ///< [D] a position's integer sums, put together
-    std::vector<uint32_t> slots;  ///< [B, visible] the keys that each position sees
+    Stream own;                      ///< [1] this worker's copy where a pass has one position
+    AlignedArray<float> sum;         ///< [D] a residual sum before its norm
+    AlignedArray<float> scaled;      ///< [D] a position's integer sums, put together
+    std::vector<uint32_t> key_rows;  ///< [B, visible] rows of the keys that each position sees
     size_t n_keys[kMaxBatch];
     std::vector<float> scores;  ///< [visible]
     AlignedArray<int8_t> q8;    ///< [B, D] the dense input, when activations are i8
