@@ -7,8 +7,8 @@ namespace {
 
 /// Keys walked at once: one key alone would wait for the latency of its single FMA chain.
 constexpr size_t kKeys = 4;
-/// How far ahead keys are fetched into L2. Slots follow each other but for one turn of the ring, and a head's keys are too short a run
-/// for the hardware alone (docs/experiments.md).
+/// How far on lines are fetched into L2. In the blocks of KvWindow these are the values of the same positions, which come next; a
+/// head's 16 keys or values are too short a run for the hardware alone (docs/experiments.md).
 constexpr size_t kAheadFloats = 1024;
 constexpr size_t kLineFloats = 16;
 

@@ -5,7 +5,7 @@
 namespace spiked::kernels::avx2 {
 namespace {
 
-/// How far ahead values are fetched into L2, as attend_scores does with keys.
+/// As in attend_scores: here these are the next head's keys.
 constexpr size_t kAheadFloats = 1024;
 constexpr size_t kLineVectors = 2;
 
