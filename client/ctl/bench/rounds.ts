@@ -1,4 +1,4 @@
-import type { NativeModel, NativeSession } from '../../../native/host/index.js';
+import type { NativeModel, NativeSession, StepResult } from '../../../native/host/index.js';
 import { greedy } from './greedy.js';
 import { BytesMeter, type BytesByClass } from './work.js';
 
@@ -10,6 +10,7 @@ export interface Round {
 }
 
 const promptTokens = 8;
+const none = new Int32Array();
 
 /** Ids of no meaning, the same in every measurement. */
 export function arbitraryIds(n: number, { info }: NativeModel): Int32Array {
@@ -28,17 +29,21 @@ export async function decodeRound(
   begin: () => void = () => undefined,
 ): Promise<Round> {
   session.reset();
-  let step = await session.step(arbitraryIds(promptTokens, model), greedy);
-  const first = step.tNs;
+  let last: StepResult = await session.step(arbitraryIds(promptTokens, model), greedy);
+  const first = last.tNs;
   const meter = new BytesMeter(session, model.info);
   begin();
-  for (let i = 0; i < tokens; i++) {
-    step = await session.step(Int32Array.of(step.id), greedy);
-    meter.add(1, step.head.bytes);
+  for (let left = tokens; left > 0;) {
+    // Ends early only if JavaScript falls far behind.
+    await session.generate(Int32Array.of(last.id), greedy, { maxTokens: left, stopIds: none }, (steps) => {
+      for (const step of steps) meter.add(1, step.head.bytes, step.stats);
+      left -= steps.length;
+      last = steps.at(-1) ?? last;
+    });
   }
   const { bytes, byClass } = meter.perToken();
   return {
-    tokensPerSecond: (tokens * 1e9) / Number(step.tNs - first),
+    tokensPerSecond: (tokens * 1e9) / Number(last.tNs - first),
     bytesPerToken: bytes,
     bytesByClass: byClass,
   };
@@ -63,7 +68,7 @@ export async function prefillRound(
   const began = process.hrtime.bigint();
   const step = await session.step(prompt, greedy);
   const ns = Number(step.tNs - began);
-  meter.add(tokens, step.head.bytes);
+  meter.add(tokens, step.head.bytes, session.stats());
   const { bytes, byClass } = meter.perToken();
   return {
     tokens,

@@ -46,9 +46,8 @@ export class BytesMeter {
     this.activeBefore = active(session.stats());
   }
 
-  /** After a step that fed so many ids. */
-  add(tokens: number, headBytes: number): void {
-    const { bytesTouched, kvBytesTouched } = this.session.stats();
+  /** After a step that fed so many ids, with the session's stats then. */
+  add(tokens: number, headBytes: number, { bytesTouched, kvBytesTouched }: SessionStats): void {
     this.total += bytesTouched + kvBytesTouched;
     this.kv += kvBytesTouched;
     this.head += headBytes;
