@@ -24,20 +24,27 @@ import { useModel, useSession } from '../client/ctl/engine.js';
 import { integer } from '../client/ctl/options.js';
 import { printJson } from '../client/ctl/output.js';
 import { SpikedError } from '../client/protocol/errors.js';
-import type { NativeModel } from '../native/host/index.js';
+import { generatedSteps, type NativeModel } from '../native/host/index.js';
 import { packageRoot } from '../native/host/package-root.js';
 
 interface Options {
   threads: number;
   tokens: number;
   rounds: number;
+  warmUp: number;
 }
 
-/** One way's round: a rate, and the CPU time of a token in microseconds, the engine's thread and all the others. */
+type Way = 'engine' | 'daemon';
+
+/** One way's round: a rate, and what a token takes of CPU time, in microseconds. */
 interface Round {
   tokensPerSecond: number;
+  /** The engine's thread; with more threads than one, its first worker. */
   engineUs: number;
+  /** All other threads of the process that the engine is in. */
   otherUs: number;
+  /** The client's process. */
+  clientUs: number;
   ids: number[];
 }
 
@@ -49,41 +56,28 @@ const program = new Command('daemon')
   .option('--threads <n>', 'threads of the engine', integer(1, 256), 1)
   .option('--tokens <n>', 'tokens of one round', integer(2, 4096), 1000)
   .option('--rounds <n>', 'rounds; the median counts', integer(1, 1000), 7)
-  .action(main);
+  .option('--warm-up <n>', 'rounds before them that do not count: weights are read, JavaScript is compiled', integer(1, 1000), 3)
+  .action(main); // prettier-ignore
 
 async function main(path: string, options: Options): Promise<void> {
-  const daemon = await start(path, options.threads);
+  const { threads, tokens, rounds, warmUp } = options;
+  const daemon = await start(path, threads);
   try {
     await useModel(path, options, async (model, engine) => {
       const prompt = Array.from(arbitraryIds(promptTokens, model));
-      const ways = {
-        engine: () => alone(model, prompt, options.tokens),
-        daemon: () => through(daemon, prompt, options.tokens),
+      const take: Record<Way, () => Promise<Round>> = {
+        engine: () => alone(model, prompt, tokens),
+        daemon: () => through(daemon, prompt, tokens),
       };
-      // The first of each reads the weights and compiles the JavaScript.
-      const expected = (await ways.engine()).ids;
-      await ways.daemon();
-      const found = { engine: [] as Round[], daemon: [] as Round[] };
-      const facts = { ...modelFacts(engine, model.info), tokens: options.tokens };
-      for (const { setting, repetition } of interleave(['engine', 'daemon'] as const, options.rounds)) {
-        const round = await ways[setting]();
-        if (round.ids.join() !== expected.join())
-          throw new SpikedError(
-            'ERR_INTERNAL',
-            `${setting}: expected the ids of the first round, found others`,
-          );
+      const found: Record<Way, Round[]> = { engine: [], daemon: [] };
+      for (const { setting, repetition } of interleave(['engine', 'daemon'] as const, warmUp + rounds)) {
+        const round = await take[setting]();
+        checkIds(setting, round, found.engine[0] ?? round);
+        if (repetition < warmUp) continue;
         found[setting].push(round);
-        const { tokensPerSecond: tokens_per_s, engineUs: engine_us, otherUs: other_us } = round;
-        await printJson({
-          bench: 'daemon-round',
-          way: setting,
-          repetition,
-          tokens_per_s,
-          engine_us,
-          other_us,
-        });
+        await printJson({ bench: 'daemon-round', way: setting, ...shown(round) });
       }
-      const of = (way: 'engine' | 'daemon', field: 'tokensPerSecond' | 'engineUs' | 'otherUs') =>
+      const of = (way: Way, field: Exclude<keyof Round, 'ids'>) =>
         spreadOf(found[way].map((round) => round[field]));
       const ratios = found.daemon.map(
         (round, i) => round.tokensPerSecond / (found.engine[i]?.tokensPerSecond ?? NaN),
@@ -96,14 +90,25 @@ async function main(path: string, options: Options): Promise<void> {
         engine_thread_us_alone: of('engine', 'engineUs'),
         engine_thread_us: of('daemon', 'engineUs'),
         daemon_us: of('daemon', 'otherUs'),
-        rounds: options.rounds,
-        ...facts,
+        client_us: of('daemon', 'clientUs'),
+        ...modelFacts(engine, model.info),
+        rounds,
+        tokens,
         ...machineFacts(),
       });
     });
   } finally {
     await daemon.stop();
   }
+}
+
+function shown({ tokensPerSecond, engineUs, otherUs, clientUs }: Round) {
+  return { tokens_per_s: tokensPerSecond, engine_us: engineUs, other_us: otherUs, client_us: clientUs };
+}
+
+function checkIds(way: Way, { ids }: Round, expected: Round): void {
+  if (ids.join() === expected.ids.join()) return;
+  throw new SpikedError('ERR_INTERNAL', `${way}: expected the ids of the first round, found others`);
 }
 
 /** The engine without daemon and client: steps that nobody waits for. */
@@ -116,9 +121,9 @@ async function alone(model: NativeModel, prompt: number[], tokens: number): Prom
     // JavaScript that is late ends a generate; it goes on where it was.
     while (ids.length < tokens) {
       const limits = { maxTokens: tokens - ids.length, stopIds: new Int32Array() };
-      await session.generate(next, greedy, limits, (steps) => {
+      await session.generate(next, greedy, limits, (rows, n) => {
         if (ids.length === 0) before = cpuUs(process.pid);
-        for (const step of steps) {
+        for (const step of generatedSteps(rows, n)) {
           ids.push(step.id);
           times.push(step.tNs);
         }
@@ -127,13 +132,14 @@ async function alone(model: NativeModel, prompt: number[], tokens: number): Prom
     }
   });
   const ns = Number((times.at(-1) ?? 0n) - (times[0] ?? 0n));
-  return { tokensPerSecond: ((tokens - 1) * 1e9) / ns, ids, ...perToken(before, cpuUs(process.pid), tokens) };
+  const used = perToken(before, cpuUs(process.pid), tokens);
+  return { tokensPerSecond: ((tokens - 1) * 1e9) / ns, ids, ...used, clientUs: 0 };
 }
 
 async function through(daemon: Daemon, prompt: number[], tokens: number): Promise<Round> {
   const ids: number[] = [];
   let [first, last] = [0, 0];
-  let before = cpuUs(daemon.pid);
+  let [before, ownBefore] = [cpuUs(daemon.pid), cpuUs(process.pid)];
   const generation = daemon.client.generate({
     tokens: prompt,
     max_tokens: tokens,
@@ -144,13 +150,14 @@ async function through(daemon: Daemon, prompt: number[], tokens: number): Promis
     last = performance.now();
     if (ids.length === 0) {
       first = last;
-      before = cpuUs(daemon.pid);
+      [before, ownBefore] = [cpuUs(daemon.pid), cpuUs(process.pid)];
     }
     ids.push(token);
   }
-  const after = cpuUs(daemon.pid);
+  const used = perToken(before, cpuUs(daemon.pid), tokens);
+  const clientUs = perToken(ownBefore, cpuUs(process.pid), tokens).otherUs;
   await generation.result;
-  return { tokensPerSecond: ((tokens - 1) * 1e3) / (last - first), ids, ...perToken(before, after, tokens) };
+  return { tokensPerSecond: ((tokens - 1) * 1e3) / (last - first), ids, ...used, clientUs };
 }
 
 interface CpuUs {

@@ -83,7 +83,7 @@ export class Generation implements AsyncIterable<TokenEvent> {
   }
 
   private wake(): void {
-    for (const resolve of this.waiting.splice(0)) resolve();
+    if (this.waiting.length > 0) for (const resolve of this.waiting.splice(0)) resolve();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TokenEvent, void, undefined> {

@@ -5,7 +5,13 @@ import {
   type Result,
   type TokenEvent,
 } from '../../client/protocol/index.js';
-import type { GeneratedStep, NativeSession, Sampling, SessionStats } from '../../native/host/index.js';
+import {
+  generatedSteps,
+  type GeneratedStep,
+  type NativeSession,
+  type Sampling,
+  type SessionStats,
+} from '../../native/host/index.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
@@ -162,7 +168,9 @@ export class Generation implements Job {
       maxTokens: this.most - this.tokens.length,
       stopIds: Int32Array.from(params.ignore_eos ? [] : model.stopIds),
     };
-    await session.generate(ids, this.sampling, options, this.take);
+    await session.generate(ids, this.sampling, options, (rows, n) => {
+      this.take(generatedSteps(rows, n));
+    });
   }
 
   private open(): NativeSession {
@@ -173,17 +181,19 @@ export class Generation implements Job {
     return session;
   }
 
-  private readonly take = (steps: GeneratedStep[]): void => {
+  private take(steps: readonly GeneratedStep[]): void {
     const { listener } = this.setup;
-    listener.together(() => {
+    const all = (): void => {
       for (const step of steps) {
         if (this.over) return;
         if (this.held.length === 0 && listener.ready()) this.accept(step);
         else this.held.push(step);
       }
-    });
+    };
+    if (steps.length === 1) all();
+    else listener.together(all);
     if (!this.over && !listener.ready()) this.session?.pause();
-  };
+  }
 
   private accept({ id, logprob, tNs, head, stats }: GeneratedStep): void {
     const { params, model, listener } = this.setup;

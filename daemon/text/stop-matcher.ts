@@ -16,6 +16,7 @@ export class StopMatcher {
   constructor(private readonly stops: readonly string[]) {}
 
   push(piece: string): Matched {
+    if (this.stops.length === 0) return { text: piece, stop: null };
     const text = this.held + piece;
     const match = this.find(text);
     if (match) {

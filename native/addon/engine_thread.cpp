@@ -38,6 +38,8 @@ void EngineThread::stop() {
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
+  // By the outbox, too: a job that has announced something must not go before its letter has come.
+  for (std::unique_ptr<Job>& job : queue_) outbox_->deliver(std::move(job));
   queue_.clear();
 }
 

@@ -1,6 +1,8 @@
 #include "generate_job.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace spiked::addon {
@@ -10,6 +12,9 @@ namespace {
 constexpr size_t kMostAhead = 256;
 /// A step that comes sooner after the last call for JavaScript waits for the next one: waking a thread costs as much as a small model's step.
 constexpr uint64_t kHoldNs = 1'000'000;
+/// Numbers of a row.
+constexpr size_t kColumns = 25;
+constexpr uint64_t kNsPerS = 1'000'000'000;
 
 }  // namespace
 
@@ -51,25 +56,25 @@ void GenerateJob::run() {
 }
 
 bool GenerateJob::push(const Taken& taken) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   waiting_.push_back(taken);
   const bool full = waiting_.size() >= kMostAhead;
   // The last steps come with the job itself.
-  const uint64_t now_ns = taken.step.t_ns;
-  if (!over_ && !full && now_ns - announced_ns_ >= kHoldNs) announce(now_ns);
+  if (!over_ && !full && taken.step.t_ns - announced_ns_ >= kHoldNs) announce(lock);
   return full;
 }
 
-void GenerateJob::announce(uint64_t now_ns) {
-  if (announced_) return;
-  announced_ = true;
-  announced_ns_ = now_ns;
-  outbox_->announce(*this);
+void GenerateJob::yield() {
+  std::unique_lock lock(mutex_);
+  if (!waiting_.empty()) announce(lock);
 }
 
-void GenerateJob::yield() {
-  std::lock_guard lock(mutex_);
-  if (!waiting_.empty()) announce(waiting_.back().step.t_ns);
+void GenerateJob::announce(std::unique_lock<std::mutex>& lock) {
+  if (announced_) return;
+  announced_ = true;
+  announced_ns_ = waiting_.back().step.t_ns;
+  lock.unlock();  // else JavaScript, once awake, would wait for it
+  outbox_->announce(*this);
 }
 
 void GenerateJob::hand_over(Napi::Env env) {
@@ -82,13 +87,50 @@ void GenerateJob::hand_over(Napi::Env env) {
   if (handed_.empty()) return;
   Napi::HandleScope scope(env);
   if (!can_run_javascript(env)) return;
-  Napi::Array steps = Napi::Array::New(env, handed_.size());
-  for (size_t i = 0; i < handed_.size(); ++i) {
-    Napi::Object step = handed_[i].step.value(env, settings_);
-    step["stats"] = stats_value(env, handed_[i].stats);
-    steps[static_cast<uint32_t>(i)] = step;
+  double* row = session_.rows(handed_.size() * kColumns);
+  if (row == nullptr) {
+    spiked_session_cancel(handle_);
+    return;
   }
-  session_.hand_over(env, steps);
+  for (const Taken& taken : handed_) row = write_row(taken, row);
+  session_.hand_over(env, handed_.size());
+}
+
+double* GenerateJob::write_row(const Taken& taken, double* row) const {
+  const auto& [step, stats] = taken;
+  const double columns[] = {
+      static_cast<double>(step.id),
+      settings_.want_logprob ? static_cast<double>(step.logprob) : std::nan(""),
+      static_cast<double>(step.t_ns / kNsPerS),  // whole nanoseconds would not fit after 104 days
+      static_cast<double>(step.t_ns % kNsPerS),
+      static_cast<double>(step.head.mode),
+      static_cast<double>(step.head.triggered),
+      static_cast<double>(step.head.proved),
+      static_cast<double>(step.head.fell_back),
+      static_cast<double>(step.head.gap),
+      static_cast<double>(step.head.rows),
+      static_cast<double>(step.head.survivors),
+      static_cast<double>(step.head.id_before),
+      static_cast<double>(step.head.projection_ns),
+      static_cast<double>(step.head.prior_ns),
+      static_cast<double>(step.head.selection_ns),
+      static_cast<double>(step.head.verification_ns),
+      static_cast<double>(step.head.bytes),
+      static_cast<double>(stats.position),
+      static_cast<double>(stats.mixer_active),
+      static_cast<double>(stats.ffn_active),
+      static_cast<double>(stats.mixer_total),
+      static_cast<double>(stats.ffn_total),
+      static_cast<double>(stats.bytes_touched),
+      static_cast<double>(stats.kv_bytes_touched),
+      static_cast<double>(stats.state_bytes),
+  };
+  static_assert(std::size(columns) == kColumns);
+  return std::copy(std::begin(columns), std::end(columns), row);
+}
+
+size_t GenerateJob::most_values(uint64_t max_tokens) {
+  return static_cast<size_t>(std::min<uint64_t>(max_tokens, kMostAhead)) * kColumns;
 }
 
 void GenerateJob::prepare(Napi::Env env) {

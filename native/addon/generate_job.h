@@ -25,6 +25,8 @@ class GenerateJob : public SessionJob {
  public:
   GenerateJob(Napi::Env env, Session& session, std::vector<int32_t> ids, StepSettings settings,
               GenerateLimits limits, std::shared_ptr<Outbox> outbox);
+  /// Numbers that are handed over at most at once.
+  static size_t most_values(uint64_t max_tokens);
   /// One step.
   void run() override;
   bool more() const override { return !over_; }
@@ -43,8 +45,10 @@ class GenerateJob : public SessionJob {
 
   /// True when JavaScript is so far behind that the engine has to wait.
   bool push(const Taken& taken);
-  void announce(uint64_t now_ns);
+  void announce(std::unique_lock<std::mutex>& lock);
   void hand_over(Napi::Env env);
+  /// Returns the next row's place. The columns' order is that of native/host/generated-steps.ts.
+  double* write_row(const Taken& taken, double* row) const;
 
   StepSettings settings_;
   GenerateLimits limits_;

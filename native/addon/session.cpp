@@ -86,6 +86,7 @@ void Session::begin_call() {
 void Session::end_call() {
   busy_ = false;
   on_steps_.Reset();
+  rows_.Reset();
   if (closed_) free(Env());
   Unref();
 }
@@ -125,16 +126,24 @@ Napi::Value Session::generate(const Napi::CallbackInfo& info) {
   const Napi::Function on_steps = args.function(info[3], "onSteps");
   if (args.failed()) return rejection(env, args.failure());
   on_steps_ = Napi::Persistent(on_steps);
+  rows_ = Napi::Persistent(
+      Napi::Float64Array::New(env, GenerateJob::most_values(limits.max_tokens)).As<Napi::Object>());
   pause_ = false;
   return post(env, std::make_unique<GenerateJob>(env, *this, std::move(ids), std::move(settings),
                                                  std::move(limits), EnvState::of(env).outbox));
 }
 
-void Session::hand_over(Napi::Env env, napi_value steps) {
+double* Session::rows(size_t n_values) {
+  // JavaScript could have given its memory away.
+  Napi::Float64Array rows = rows_.Value().As<Napi::Float64Array>();
+  return rows.ElementLength() < n_values ? nullptr : rows.Data();
+}
+
+void Session::hand_over(Napi::Env env, size_t n) {
   if (closed_ || !thrown_.IsEmpty()) return;
-  napi_value result = nullptr;
+  napi_value arguments[] = {rows_.Value(), Napi::Number::New(env, static_cast<double>(n))}, result = nullptr;
   // Not Function::Call: what JavaScript throws, or its termination in the middle, must not be thrown on here.
-  if (napi_call_function(env, env.Undefined(), on_steps_.Value(), 1, &steps, &result) == napi_ok) return;
+  if (napi_call_function(env, env.Undefined(), on_steps_.Value(), 2, arguments, &result) == napi_ok) return;
   spiked_session_cancel(handle_.get());
   if (env.IsExceptionPending()) thrown_ = env.GetAndClearPendingException();
 }

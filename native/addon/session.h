@@ -28,8 +28,10 @@ class Session : public Napi::ObjectWrap<Session> {
   void end_call();
   /// Engine thread: pause() was called since the last generate() began.
   bool pausing() const { return pause_.load(std::memory_order_relaxed); }
-  /// Gives onSteps the steps of the generate under way, unless the session was closed meanwhile. What it throws cancels the session.
-  void hand_over(Napi::Env env, napi_value steps);
+  /// The memory through which the generate under way hands over its steps; null when it has not so many values.
+  double* rows(size_t n_values);
+  /// Gives onSteps n rows, unless the session was closed meanwhile. What it throws cancels the session.
+  void hand_over(Napi::Env env, size_t n);
   /// Throws what onSteps threw; false when it did not.
   bool rethrow();
 
@@ -72,6 +74,7 @@ class Session : public Napi::ObjectWrap<Session> {
   /// Told to V8, which would otherwise see no reason to collect a session that nobody closed.
   int64_t state_bytes_ = 0;
   Napi::FunctionReference on_steps_;
+  Napi::ObjectReference rows_;
   Napi::Error thrown_;
   std::atomic<bool> pause_{false};
   bool busy_ = false;

@@ -266,14 +266,15 @@ export interface NativeSession {
    * or a stop id, after pause(), or when 256 steps wait for `onSteps`; the last id is then not fed, and generate(that id) goes on.
    * Calls on other sessions of the engine get their turn after every step, several generates one step each in turn.
    *
-   * @param onSteps  gets every step, in order, as many at once as there are; the last before the promise settles; none after close().
-   *                 What it throws cancels the session, and the promise rejects with it.
+   * @param onSteps  gets every step, in order, as many at once as there are, as rows for generatedSteps, which must read them before it
+   *                 returns; the last before the promise settles; none after close(). What it throws cancels the session, and the
+   *                 promise rejects with it.
    */
   generate(
     ids: Int32Array,
     sampling: Sampling,
     options: GenerateOptions,
-    onSteps: (steps: GeneratedStep[]) => void,
+    onSteps: (rows: Float64Array, n: number) => void,
   ): Promise<void>;
   /** Ends a running generate after the step that is under way. */
   pause(): void;

@@ -2,6 +2,7 @@
 export type * from './addon-types.js';
 export { addon, addonPath } from './addon.js';
 export { Detokenizer } from './detokenizer.js';
+export { generatedSteps } from './generated-steps.js';
 export { digestModel, type ModelDigest } from './model-digest.js';
 export {
   describeModel,

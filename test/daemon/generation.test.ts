@@ -54,6 +54,19 @@ const headStep: HeadStep = {
   bytes: 1,
 };
 
+/** As the addon writes them; nothing here looks at the times of a head's parts. */
+function rowsOf(steps: GeneratedStep[]): Float64Array {
+  return Float64Array.from(
+    steps.flatMap(({ id, logprob, tNs, head, stats }) => [
+      ...[id, logprob ?? NaN, Number(tNs / 1_000_000_000n), Number(tNs % 1_000_000_000n)],
+      ...[0, Number(head.triggered), Number(head.proved), Number(head.fellBack), head.gap, head.rows],
+      ...[head.survivors, head.idBefore, 0, 0, 0, head.verificationNs, head.bytes],
+      ...[stats.position, stats.mixerActive, stats.ffnActive, stats.mixerTotal, stats.ffnTotal],
+      ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes],
+    ]),
+  );
+}
+
 function setup({
   steps,
   prompt = Int32Array.of(1),
@@ -88,7 +101,7 @@ function setup({
       ids: Int32Array,
       _: unknown,
       { maxTokens, stopIds }: GenerateOptions,
-      onSteps: (steps: GeneratedStep[]) => void,
+      onSteps: (rows: Float64Array, n: number) => void,
     ): Promise<void> => {
       calls.push(`generate ${String(ids.length)}`);
       paused = false;
@@ -97,7 +110,7 @@ function setup({
         await new Promise((resolve) => setImmediate(resolve));
         const handed = ahead;
         ahead = [];
-        if (handed.length > 0 && !calls.includes('close')) onSteps(handed);
+        if (handed.length > 0 && !calls.includes('close')) onSteps(rowsOf(handed), handed.length);
       };
       for (let n = 1; n <= maxTokens && !isPaused(); n++) {
         const next = steps.shift();

@@ -6,6 +6,7 @@ import type {
   NativeSession,
   Sampling,
 } from '../../native/host/addon-types.js';
+import { generatedSteps } from '../../native/host/index.js';
 import { greedy, ids, modelFile, withModel } from '../session/runs.js';
 import { assert, suite } from '../tools/suite.js';
 import { failureOf } from './helpers/failure.js';
@@ -18,8 +19,10 @@ const slow = { layers: 6, dim: 128, heads: 4, ffn: 1024, vocab: 512 };
 const drawn: Sampling = { ...greedy, temperature: 1.3, topK: 20, topP: 0.9, repetitionPenalty: 1.2 };
 
 /** What does not depend on the clock. */
-function facts({ id, logprob, head: { mode, rows, bytes }, stats }: GeneratedStep) {
-  return { id, logprob, mode, rows, bytes, stats };
+function facts({ id, logprob, head, stats }: GeneratedStep) {
+  const { projectionNs, priorNs, selectionNs, verificationNs, ...rest } = head;
+  const parts = [projectionNs, priorNs, selectionNs, verificationNs].map((ns) => ns > 0);
+  return { id, logprob, head: rest, parts, stats };
 }
 
 async function oneByOne(model: NativeModel, n: number, sampling: Sampling, logprob = false) {
@@ -51,7 +54,8 @@ async function generated(
       next,
       sampling,
       { maxTokens: n - steps.length, stopIds: none, ...options },
-      (more) => {
+      (rows, count) => {
+        const more = generatedSteps(rows, count);
         steps.push(...more);
         each(more);
       },
@@ -107,7 +111,8 @@ test('a stop id is the last; maxTokens is kept; generate goes on where it was', 
     const session = model.openSession();
     session.seed(7n);
     const seen: number[] = [];
-    const take = (steps: GeneratedStep[]): void => void seen.push(...steps.map(({ id }) => id));
+    const take = (rows: Float64Array, n: number): void =>
+      void seen.push(...generatedSteps(rows, n).map(({ id }) => id));
     await session.generate(prompt, drawn, { maxTokens: 40, stopIds: Int32Array.of(95, stop) }, take);
     const at95 = expected.indexOf(95);
     const end = at95 >= 0 && at95 < first ? at95 : first;
@@ -135,8 +140,8 @@ test('several take one step each in turn, and other calls come between', async (
       const sessions = ['a', 'b', 'c'].map((name) => ({ name, session: model.openSession() }));
       const order: { name: string; tNs: bigint }[] = [];
       const all = sessions.map(({ name, session }) =>
-        session.generate(prompt, greedy, { maxTokens: 60, stopIds: none }, (steps) => {
-          for (const { tNs } of steps) order.push({ name, tNs });
+        session.generate(prompt, greedy, { maxTokens: 60, stopIds: none }, (rows, n) => {
+          for (const { tNs } of generatedSteps(rows, n)) order.push({ name, tNs });
         }),
       );
       const other = model.openSession();
@@ -161,8 +166,8 @@ test('cancel: what was drawn still comes, then ERR_CANCELLED', async () => {
     const session = model.openSession();
     const seen: GeneratedStep[] = [];
     const error = await failureOf(() =>
-      session.generate(prompt, greedy, { maxTokens: 1_000_000, stopIds: none }, (steps) => {
-        seen.push(...steps);
+      session.generate(prompt, greedy, { maxTokens: 1_000_000, stopIds: none }, (rows, n) => {
+        seen.push(...generatedSteps(rows, n));
         if (seen.length > 20) session.cancel();
       }),
     );

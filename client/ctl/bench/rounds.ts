@@ -1,4 +1,9 @@
-import type { NativeModel, NativeSession, StepResult } from '../../../native/host/index.js';
+import {
+  generatedSteps,
+  type NativeModel,
+  type NativeSession,
+  type StepResult,
+} from '../../../native/host/index.js';
 import { greedy } from './greedy.js';
 import { BytesMeter, type BytesByClass } from './work.js';
 
@@ -35,7 +40,8 @@ export async function decodeRound(
   begin();
   for (let left = tokens; left > 0;) {
     // Ends early only if JavaScript falls far behind.
-    await session.generate(Int32Array.of(last.id), greedy, { maxTokens: left, stopIds: none }, (steps) => {
+    await session.generate(Int32Array.of(last.id), greedy, { maxTokens: left, stopIds: none }, (rows, n) => {
+      const steps = generatedSteps(rows, n);
       for (const step of steps) meter.add(1, step.head.bytes, step.stats);
       left -= steps.length;
       last = steps.at(-1) ?? last;

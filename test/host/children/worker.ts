@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { addon } from '../../../native/host/addon.js';
+import { generatedSteps, type NativeSession } from '../../../native/host/index.js';
 import { greedy } from '../../session/runs.js';
 
 const { path, endless } = workerData as { path: string; endless?: 'forward' | 'generate' };
@@ -9,17 +10,23 @@ const engine = addon().openEngine({ threads: 2 });
 const model = await engine.openModel(path);
 const session = model.openSession();
 const ids = Int32Array.from({ length: 300 }, (_, i) => (i * 37 + 11) % 96);
-if (endless === 'generate') {
-  const sampling = { ...greedy, temperature: 1 };
+/** Several of them take turns, so that some wait in the middle of their work. */
+async function generate(own: NativeSession, begun: () => void): Promise<never> {
   const limits = { maxTokens: 1_000_000, stopIds: new Int32Array() };
-  let next = ids.subarray(0, 3);
-  for (let begun = false; ;) {
-    await session.generate(next, sampling, limits, (steps) => {
-      next = Int32Array.of(steps.at(-1)?.id ?? 0);
-      if (!begun) parentPort?.postMessage('running');
-      begun = true;
+  for (let next = ids.subarray(0, 3); ;) {
+    await own.generate(next, { ...greedy, temperature: 1 }, limits, (rows, n) => {
+      next = Int32Array.of(generatedSteps(rows, n).at(-1)?.id ?? 0);
+      begun();
     });
   }
+}
+if (endless === 'generate') {
+  let told = false;
+  const begun = (): void => {
+    if (!told) parentPort?.postMessage('running');
+    told = true;
+  };
+  await Promise.all([session, model.openSession(), model.openSession()].map((own) => generate(own, begun)));
 }
 if (endless === 'forward') {
   parentPort?.postMessage('running');
