@@ -17,12 +17,12 @@ struct Part {
   double norm = 0, rest = 0;
 };
 
-// Norms of x and of what it has outside the directions; along[i] = u_i . x as f32.
-Part split(const float* x, size_t n, const std::vector<std::vector<double>>& directions, float* along) {
-  std::vector<double> rest(n);
+// Norms of x and of what it has outside the directions, which `rest` then holds; along[i] = u_i . x as f32.
+Part split(const float* x, size_t n, const std::vector<std::vector<double>>& directions, float* along,
+           double* rest) {
   for (size_t i = 0; i < n; ++i) rest[i] = static_cast<double>(x[i]);
   Part part;
-  for (double v : rest) part.norm += v * v;
+  for (size_t i = 0; i < n; ++i) part.norm += rest[i] * rest[i];
   part.norm = std::sqrt(part.norm);
   for (size_t k = 0; k < directions.size(); ++k) {
     const auto& u = directions[k];
@@ -31,7 +31,7 @@ Part split(const float* x, size_t n, const std::vector<std::vector<double>>& dir
     along[k] = static_cast<float>(sum);
     for (size_t i = 0; i < u.size(); ++i) rest[i] -= static_cast<double>(along[k]) * u[i];
   }
-  for (double v : rest) part.rest += v * v;
+  for (size_t i = 0; i < n; ++i) part.rest += rest[i] * rest[i];
   part.rest = std::sqrt(part.rest);
   return part;
 }
@@ -41,9 +41,9 @@ float at_least(double x) { return std::nextafterf(static_cast<float>(x * kUp), I
 }  // namespace
 
 Bound bound_of(const Coarse& coarse, const HeadWeights& weights, const Query& query, float scale) {
-  const Part c = split(query.x, coarse.c_cols, coarse.directions.c, query.along);
+  const Part c = split(query.x, coarse.c_cols, coarse.directions.c, query.along, query.rest);
   const Part g = split(query.x + coarse.c_cols, coarse.g_cols, coarse.directions.g,
-                       query.along + coarse.directions.c.size());
+                       query.along + coarse.directions.c.size(), query.rest);
   const size_t cols = coarse.c_cols + coarse.g_cols;
   double off = 0;  // of the i16 activations
   for (size_t i = 0; i < cols; ++i) {

@@ -22,6 +22,7 @@ struct Query {
   layout::I16Order order;
   float q_scale;
   float* along;  ///< out: f32 [n_directions] products with the directions
+  double* rest;  ///< scratch: f64 [max(c_cols, g_cols)]
 };
 
 /// scale: 1; tests shrink the bound to see that it is needed.

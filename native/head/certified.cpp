@@ -45,11 +45,12 @@ class Certified::Region {
     if (first) prepare();
     team.barrier();
     if (!bound_.usable) return compute(team, clock, true);
-    const Range mine = share(n_rows_, layout::kColumnRows, team.index(), team.size());
-    scan(mine);
+    split_columns(team, [&](const Range& rows) { scan(rows); });
     team.barrier();
     step_time(clock, step_.projection_ns);
-    bound(mine, me_.best_low_[team.index()]);
+    std::vector<float>& best = me_.best_low_[team.index()];
+    best.clear();
+    split_columns(team, [&](const Range& rows) { bound(rows, best); });
     team.barrier();
     if (first) select();
     team.barrier();
@@ -65,8 +66,10 @@ class Certified::Region {
   void prepare() {
     const size_t cols = coarse_.c_cols + coarse_.g_cols;
     ops::quantize(k_, me_.x_.data(), cols, 1, cols, rows());
-    bound_ = bound_of(coarse_, w_, {me_.x_.data(), me_.q_.data(), k_.i16_order, q_scale_, me_.along_.data()},
-                      me_.bound_scale_);
+    bound_ =
+        bound_of(coarse_, w_,
+                 {me_.x_.data(), me_.q_.data(), k_.i16_order, q_scale_, me_.along_.data(), me_.rest_.data()},
+                 me_.bound_scale_);
     step_.fell_back = !bound_.usable;
   }
 
@@ -74,9 +77,17 @@ class Certified::Region {
     return {ops::Activations::kI16, nullptr, me_.q_.data(), &q_scale_, coarse_.c_cols + coarse_.g_cols};
   }
 
+  // Shares out the rows of the first pass, in whole columns.
+  template <typename F>
+  void split_columns(Team& team, F&& body) {
+    const size_t n = (n_rows_ + layout::kColumnRows - 1) / layout::kColumnRows;
+    team.split(n, 1, 8, [&](const Range& columns) {
+      body(Range{columns.begin * layout::kColumnRows, std::min(columns.end * layout::kColumnRows, n_rows_)});
+    });
+  }
+
   // First-pass scores in low_, what lies along the directions in high_.
   void scan(const Range& mine) {
-    if (mine.begin == mine.end) return;
     const size_t end = std::min(round_up(mine.end, layout::kPanelRows), coarse_.table.packed.rows);
     ops::linear(k_, coarse_.table, rows(), 1, mine.begin / layout::kPanelRows, end / layout::kPanelRows,
                 me_.low_.data(), 0);
@@ -85,7 +96,7 @@ class Certified::Region {
         std::min(round_up(mine.end, layout::kColumnRows), coarse_.rows_padded), me_.high_.data());
   }
 
-  // Scores become both ends of each row's final score; `best` gets this worker's n_best_ largest lower ends.
+  // Scores become both ends of each row's final score; `best` keeps the n_best_ largest lower ends of all that this worker took.
   void bound(const Range& mine, std::vector<float>& best) {
     float *low = me_.low_.data(), *high = me_.high_.data();
     const float *rest_c = coarse_.rest_c.data(), *rest_g = coarse_.rest_g.data();
@@ -106,14 +117,13 @@ class Certified::Region {
         low[r] = rules_.apply(r, low[r]);
         high[r] = rules_.apply(r, high[r]);
       }
-    best.clear();
     if (n_best_ == 1) {
-      float top = kNever;
+      float top = best.empty() ? kNever : best[0];
       for (size_t r = mine.begin; r < mine.end; ++r) top = low[r] > top ? low[r] : top;
-      best.push_back(top);
+      best.assign(1, top);
       return;
     }
-    best.assign(low + mine.begin, low + mine.end);
+    best.insert(best.end(), low + mine.begin, low + mine.end);
     keep_largest(best, n_best_);
   }
 
@@ -148,12 +158,15 @@ class Certified::Region {
   void compute(Team& team, Clock& clock, bool all) {
     const float *hidden = me_.x_.data(), *prior = hidden + coarse_.c_cols;
     if (all) {
-      const Range mine = my_panels(w_.output, team);
-      score_panels(k_, w_, hidden, prior, mine.begin, mine.end, logits_, me_.branch_.data());
+      head::split_rows(team, w_.output, [&](const Range& panels) {
+        score_panels(k_, w_, hidden, prior, panels.begin, panels.end, logits_, me_.branch_.data());
+      });
     } else {
-      const Range mine = share(me_.panels_.size(), 1, team.index(), team.size());
-      for (size_t i = mine.begin; i < mine.end; ++i)
-        score_panels(k_, w_, hidden, prior, me_.panels_[i], me_.panels_[i] + 1, logits_, me_.branch_.data());
+      team.split(me_.panels_.size(), 1, kPanelsAtOnce, [&](const Range& mine) {
+        for (size_t i = mine.begin; i < mine.end; ++i)
+          score_panels(k_, w_, hidden, prior, me_.panels_[i], me_.panels_[i] + 1, logits_,
+                       me_.branch_.data());
+      });
     }
     team.barrier();
     step_time(clock, step_.verification_ns);
@@ -178,6 +191,7 @@ Certified::Certified(const HeadWeights& weights, const Coarse& coarse, unsigned 
       x_(coarse.c_cols + round_up(coarse.g_cols, layout::kActivationPad) + layout::kActivationPad),
       q_(x_.size()),
       along_(coarse.n_directions()),
+      rest_(std::max(coarse.c_cols, coarse.g_cols)),
       low_(coarse.rows_padded),
       high_(coarse.rows_padded),
       branch_(weights.output.packed.rows),
@@ -206,7 +220,7 @@ const std::vector<int32_t>& Certified::run(Pool& pool, const kernels::Kernels& k
 
 size_t Certified::size_bytes() const {
   return (x_.size() + along_.size() + low_.size() + high_.size() + branch_.size()) * sizeof(float) +
-         q_.size() * sizeof(int16_t);
+         rest_.size() * sizeof(double) + q_.size() * sizeof(int16_t);
 }
 
 }  // namespace spiked::head

@@ -38,6 +38,7 @@ class Certified {
   AlignedArray<float> x_;                     // [c_cols + g_cols]: c, then g
   AlignedArray<int16_t> q_;                   // [c_cols + g_cols]
   AlignedArray<float> along_;                 // [n_directions]
+  AlignedArray<double> rest_;                 // [max(c_cols, g_cols)] scratch of the bound
   AlignedArray<float> low_;                   // [rows_padded] first-pass scores, then the lower ends
   AlignedArray<float> high_;                  // [rows_padded] parts along the directions, then the upper ends
   AlignedArray<float> branch_;                // [packed rows]

@@ -1,17 +1,10 @@
 #include "head/full.h"
 
+#include "head/rows.h"
 #include "ops/elementwise.h"
 #include "ops/linear.h"
-#include "threads/partition.h"
 
 namespace spiked::head {
-namespace {
-
-Range units(const Matrix& w, const Team& team) {
-  return share(w.n_row_units(), 1, team.index(), team.size());
-}
-
-}  // namespace
 
 Full::Full(const HeadWeights& weights) : w_(weights) {
   if (w_.log_prior != nullptr) return;
@@ -25,27 +18,28 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
   const size_t v_stride = logits_stride(), v = w_.output.rows;
   pool.run([&](Team& team) {
     if (w_.log_prior == nullptr) {
-      const Range mine = units(w_.prior_in, team);
-      ops::linear(k, w_.prior_in, hidden, hidden_stride, n, mine.begin, mine.end, prior_.data(),
-                  prior_stride_);
-      const size_t unit = w_.prior_in.row_unit(), begin = mine.begin * unit, end = mine.end * unit;
-      for (size_t t = 0; t < n; ++t)
-        if (end > begin) ops::gelu(k, prior_.data() + t * prior_stride_ + begin, end - begin);
+      split_rows(team, w_.prior_in, [&](const Range& units) {
+        ops::linear(k, w_.prior_in, hidden, hidden_stride, n, units.begin, units.end, prior_.data(),
+                    prior_stride_);
+        const size_t unit = w_.prior_in.row_unit(), begin = units.begin * unit, end = units.end * unit;
+        for (size_t t = 0; t < n; ++t) ops::gelu(k, prior_.data() + t * prior_stride_ + begin, end - begin);
+      });
       team.barrier();
     }
-    const Range mine = units(w_.output, team);
-    ops::linear(k, w_.output, hidden, hidden_stride, n, mine.begin, mine.end, out, v_stride);
-    // prior_out has the same rows, so the same units.
-    const size_t unit = w_.output.row_unit(), begin = mine.begin * unit,
-                 end = mine.end * unit < v ? mine.end * unit : v;
-    if (begin >= end) return;
-    if (w_.log_prior == nullptr)
-      ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, mine.begin, mine.end, branch_.data(),
-                  v_stride);
-    for (size_t t = 0; t < n; ++t) {
-      const float* prior = w_.log_prior != nullptr ? w_.log_prior : branch_.data() + t * v_stride;
-      ops::scaled_add(k, w_.prior_weight, prior + begin, end - begin, out + t * v_stride + begin);
-    }
+    split_rows(team, w_.output, [&](const Range& units) {
+      ops::linear(k, w_.output, hidden, hidden_stride, n, units.begin, units.end, out, v_stride);
+      // prior_out has the same rows, so the same units.
+      const size_t unit = w_.output.row_unit(), begin = units.begin * unit,
+                   end = units.end * unit < v ? units.end * unit : v;
+      if (begin >= end) return;
+      if (w_.log_prior == nullptr)
+        ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, units.begin, units.end, branch_.data(),
+                    v_stride);
+      for (size_t t = 0; t < n; ++t) {
+        const float* prior = w_.log_prior != nullptr ? w_.log_prior : branch_.data() + t * v_stride;
+        ops::scaled_add(k, w_.prior_weight, prior + begin, end - begin, out + t * v_stride + begin);
+      }
+    });
   });
 }
 

@@ -59,10 +59,11 @@ void Gate::verify(Pool& pool, const kernels::Kernels& kernels, const float* hidd
       prior_hidden(kernels, w_, team, hidden, scan_.prior());
       team.barrier();
     }
-    const Range mine = share(panels_.size(), 1, team.index(), team.size());
-    for (size_t i = mine.begin; i < mine.end; ++i)
-      score_panels(kernels, w_, hidden, scan_.prior(), panels_[i], panels_[i] + 1, exact_.data(),
-                   scan_.branch());
+    team.split(panels_.size(), 1, kPanelsAtOnce, [&](const Range& mine) {
+      for (size_t i = mine.begin; i < mine.end; ++i)
+        score_panels(kernels, w_, hidden, scan_.prior(), panels_[i], panels_[i] + 1, exact_.data(),
+                     scan_.branch());
+    });
   });
   for (const Row& row : rows_) logits[row.id] = exact_[static_cast<size_t>(row.id)];
   step.rows = static_cast<uint32_t>(rows_.size());

@@ -5,14 +5,14 @@
 
 namespace spiked::head {
 
-void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, const Team& team, const float* hidden,
+void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, Team& team, const float* hidden,
                   float* prior) {
   if (w.log_prior != nullptr) return;
-  const Range mine = my_panels(w.prior_in, team);
-  if (mine.begin == mine.end) return;
-  ops::linear(k, w.prior_in, hidden, 0, 1, mine.begin, mine.end, prior, 0);
-  const size_t begin = mine.begin * layout::kPanelRows, end = mine.end * layout::kPanelRows;
-  ops::gelu(k, prior + begin, end - begin);
+  split_rows(team, w.prior_in, [&](const Range& panels) {
+    ops::linear(k, w.prior_in, hidden, 0, 1, panels.begin, panels.end, prior, 0);
+    const size_t begin = panels.begin * layout::kPanelRows, end = panels.end * layout::kPanelRows;
+    ops::gelu(k, prior + begin, end - begin);
+  });
 }
 
 void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* hidden, const float* prior,

@@ -1,7 +1,8 @@
 #pragma once
+#include <algorithm>
+
 #include "ops/linear.h"
 #include "tensor/matrix.h"
-#include "threads/partition.h"
 #include "threads/pool.h"
 
 namespace spiked::head {
@@ -11,17 +12,24 @@ namespace spiked::head {
 /// hidden  f32 [D], zero-padded
 /// prior   f32 [D/4], zero-padded: GELU(W_1 c); unused without a dynamic prior
 
-/// prior[r] for this worker's share of W_1's rows.
-void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, const Team& team, const float* hidden,
+/// prior[r] for what this worker takes of W_1's rows.
+void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, Team& team, const float* hidden,
                   float* prior);
 
 /// logits[4 * panel ...] for panels [begin, end), `branch` being room for as many values at the same places.
 void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* hidden, const float* prior,
                   size_t begin, size_t end, float* logits, float* branch);
 
-/// This worker's share of a matrix's panels.
-inline Range my_panels(const Matrix& w, const Team& team) {
-  return share(w.packed.rows / layout::kPanelRows, 1, team.index(), team.size());
+/// Chosen panels that a worker takes at once: they lie apart in memory anyway.
+inline constexpr size_t kPanelsAtOnce = 16;
+
+/// Shares out the rows of a matrix in units of w.row_unit() (Team::split), in runs of memory that are long, and short at the end.
+template <typename F>
+void split_rows(Team& team, const Matrix& w, F&& body) {
+  constexpr size_t kMostRunBytes = size_t{256} << 10, kLeastRunBytes = size_t{12} << 10;
+  const size_t unit_bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
+  team.split(w.n_row_units(), std::max<size_t>(1, kLeastRunBytes / unit_bytes),
+             std::max<size_t>(1, kMostRunBytes / unit_bytes), body);
 }
 
 /// Least bytes of weights that one row's exact logit reads.

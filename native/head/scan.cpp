@@ -34,26 +34,30 @@ void Scan::run(Pool& pool, const kernels::Kernels& k, const float* hidden, ops::
   pool.run([&](Team& team) {
     const bool first = team.index() == 0;
     Clock clock(first);
-    const Range mine = my_panels(w_.output, team);
-    const size_t begin = mine.begin * layout::kPanelRows,
-                 end = mine.end * layout::kPanelRows < v ? mine.end * layout::kPanelRows : v;
-    if (mine.begin < mine.end) {
+    // logits += what the prior says, for these panels of both.
+    const auto add_prior = [&](const Range& panels) {
+      const size_t begin = panels.begin * layout::kPanelRows,
+                   end = panels.end * layout::kPanelRows < v ? panels.end * layout::kPanelRows : v;
+      const float* prior = w_.log_prior != nullptr ? w_.log_prior : branch_.data();
+      if (begin < end) ops::scaled_add(k, w_.prior_weight, prior + begin, end - begin, logits + begin);
+    };
+    split_rows(team, w_.output, [&](const Range& panels) {
       if (exact)
-        ops::linear(k, w_.output, hidden, 0, 1, mine.begin, mine.end, logits, 0);
+        ops::linear(k, w_.output, hidden, 0, 1, panels.begin, panels.end, logits, 0);
       else
-        ops::linear(k, w_.output, rows(activations, d), 1, mine.begin, mine.end, logits, 0);
-    }
+        ops::linear(k, w_.output, rows(activations, d), 1, panels.begin, panels.end, logits, 0);
+      if (w_.log_prior != nullptr) add_prior(panels);
+    });
     if (first) step.projection_ns = clock.lap();
     if (w_.log_prior == nullptr) {
       if (exact_prior) {
         prior_hidden(k, w_, team, hidden, prior_.data());
       } else {
-        const Range in = my_panels(w_.prior_in, team);
-        if (in.begin < in.end) {
-          ops::linear(k, w_.prior_in, rows(activations, d), 1, in.begin, in.end, prior_.data(), 0);
-          ops::gelu(k, prior_.data() + in.begin * layout::kPanelRows,
-                    (in.end - in.begin) * layout::kPanelRows);
-        }
+        split_rows(team, w_.prior_in, [&](const Range& panels) {
+          ops::linear(k, w_.prior_in, rows(activations, d), 1, panels.begin, panels.end, prior_.data(), 0);
+          ops::gelu(k, prior_.data() + panels.begin * layout::kPanelRows,
+                    (panels.end - panels.begin) * layout::kPanelRows);
+        });
       }
       team.barrier();
       if (!exact_prior) {
@@ -64,17 +68,15 @@ void Scan::run(Pool& pool, const kernels::Kernels& k, const float* hidden, ops::
         }
         team.barrier();
       }
-      if (mine.begin < mine.end) {
+      split_rows(team, w_.prior_out, [&](const Range& panels) {
         if (exact_prior)
-          ops::linear(k, w_.prior_out, prior_.data(), 0, 1, mine.begin, mine.end, branch_.data(), 0);
+          ops::linear(k, w_.prior_out, prior_.data(), 0, 1, panels.begin, panels.end, branch_.data(), 0);
         else
-          ops::linear(k, w_.prior_out, rows(activations, w_.prior_out.cols), 1, mine.begin, mine.end,
+          ops::linear(k, w_.prior_out, rows(activations, w_.prior_out.cols), 1, panels.begin, panels.end,
                       branch_.data(), 0);
-      }
+        add_prior(panels);
+      });
     }
-    if (begin < end)
-      ops::scaled_add(k, w_.prior_weight, (w_.log_prior != nullptr ? w_.log_prior : branch_.data()) + begin,
-                      end - begin, logits + begin);
     team.barrier();
     if (first) step.prior_ns = clock.lap();
   });

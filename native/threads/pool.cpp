@@ -5,26 +5,33 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace spiked {
 namespace {
 
 constexpr unsigned kMaxThreads = 256;
-/// About 20 to 50 microseconds: longer than the gap between two regions of one step, shorter than any human sees.
-constexpr unsigned kSpins = 2000;
+/// Longer than the gap between two regions of one step, shorter than any human sees. Longer waits are spent asleep: whoever is waited for has
+/// lost its CPU to another process, and may need this one (docs/experiments.md).
+constexpr uint64_t kSpin_ns = 50'000;
 
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("yield");
+  asm volatile("isb");  // `yield` does nothing on cores without a second hardware thread
 #endif
 }
 
 /// Returns when `word` no longer holds `old`: spins, then sleeps in the kernel.
-void await_change(const std::atomic<uint32_t>& word, uint32_t old, unsigned spins) {
-  for (unsigned i = 0; i < spins; ++i) {
-    if (word.load(std::memory_order_acquire) != old) return;
-    relax();
+void await_change(const std::atomic<uint32_t>& word, uint32_t old, uint64_t spin_ns) {
+  if (spin_ns != 0) {
+    Clock clock(true);
+    for (uint64_t spun_ns = 0; spun_ns < spin_ns; spun_ns += clock.lap())
+      for (int i = 0; i < 64; ++i) {
+        if (word.load(std::memory_order_acquire) != old) return;
+        relax();
+      }
   }
   word.wait(old, std::memory_order_acquire);
 }
@@ -32,19 +39,19 @@ void await_change(const std::atomic<uint32_t>& word, uint32_t old, unsigned spin
 }  // namespace
 
 struct Pool::Impl {
-  explicit Impl(unsigned n) : n_threads(n) {
-    // With more workers than cores a spinning one keeps from its core the one it waits for.
-    const unsigned cores = std::thread::hardware_concurrency();
-    spins = cores != 0 && n <= cores ? kSpins : 0;
+  explicit Impl(const Placement& p) : placement(p), n_threads(p.n_threads), shares(p.n_threads) {
+    // With more workers than CPUs a spinning one keeps from its CPU the one it waits for.
+    const size_t n_cpus = p.cpus.empty() ? std::thread::hardware_concurrency() : p.cpus.size();
+    spin_ns = n_threads <= n_cpus ? kSpin_ns : 0;
   }
 
   void work(Pool& pool, unsigned index) {
     for (uint32_t seen = 0;;) {
-      await_change(region, seen, spins);
+      await_change(region, seen, spin_ns);
       // Regions follow one another strictly, so a worker that lags sees each of them once.
       seen = region.load(std::memory_order_acquire);
       if (body == nullptr) return;
-      Team team(pool, index, n_threads);
+      Team team(pool, shares, index, n_threads);
       body(context, team);
       barrier();
     }
@@ -58,7 +65,7 @@ struct Pool::Impl {
       phases.store(phase + 1, std::memory_order_release);
       phases.notify_all();
     } else {
-      await_change(phases, phase, spins);
+      await_change(phases, phase, spin_ns);
     }
   }
 
@@ -69,7 +76,10 @@ struct Pool::Impl {
     region.notify_all();
   }
 
-  unsigned n_threads, spins;
+  Placement placement;
+  unsigned n_threads;
+  uint64_t spin_ns;
+  WorkShares shares;
   // Each word that one side spins on has a cache line of its own.
   alignas(64) std::atomic<uint32_t> region{0};
   void (*body)(void*, Team&) = nullptr;
@@ -84,11 +94,19 @@ void Team::barrier() { pool_.impl_->barrier(); }
 Pool::Pool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Pool>> Pool::open(unsigned n_threads) {
+  if (n_threads == 0) return open(Placement{0, {}});
+  auto placement = place(n_threads, "", read_speeds(allowed_cpus()));
+  if (!placement.ok()) return placement.status();
+  return open(placement.value());
+}
+
+Result<std::unique_ptr<Pool>> Pool::open(const Placement& placement) {
+  const unsigned n_threads = placement.n_threads;
   if (n_threads < 1 || n_threads > kMaxThreads) {
     return Status(Code::ERR_INVALID_ARGUMENT,
                   format("thread count: expected 1 to %u, found %u", kMaxThreads, n_threads));
   }
-  std::unique_ptr<Pool> pool(new Pool(std::make_unique<Impl>(n_threads)));
+  std::unique_ptr<Pool> pool(new Pool(std::make_unique<Impl>(placement)));
   pool->impl_->threads.reserve(n_threads - 1);
   for (unsigned i = 1; i < n_threads; ++i) {
     try {
@@ -97,6 +115,7 @@ Result<std::unique_ptr<Pool>> Pool::open(unsigned n_threads) {
       return Status(Code::ERR_NO_MEMORY,
                     format("thread pool: expected %u threads, could start %u: %s", n_threads, i, e.what()));
     }
+    SPIKED_TRY(keep_to(pool->impl_->threads.back().native_handle(), placement.cpus));
   }
   return pool;
 }
@@ -107,9 +126,10 @@ Pool::~Pool() {
 }
 
 unsigned Pool::size() const { return impl_->n_threads; }
+const Placement& Pool::placement() const { return impl_->placement; }
 
 void Pool::run_raw(void (*body)(void*, Team&), void* context) {
-  Team team(*this, 0, impl_->n_threads);
+  Team team(*this, impl_->shares, 0, impl_->n_threads);
   if (impl_->n_threads == 1) {
     body(context, team);
     return;

@@ -1,7 +1,6 @@
 #include "threads/read_bandwidth.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -41,29 +40,22 @@ class Pages {
 /// Pins the calling thread while it lives, then lets it go where it was allowed before.
 class Pin {
  public:
-  explicit Pin(int cpu) {
-    pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-  }
-  ~Pin() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
+  explicit Pin(unsigned cpu) : before_(allowed_cpus()) { found_ = keep_to(pthread_self(), {cpu}); }
+  ~Pin() { found_ = keep_to(pthread_self(), before_); }
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
 
  private:
-  cpu_set_t before_;
+  std::vector<unsigned> before_;
+  Status found_;  // a thread that cannot be pinned reads all the same
 };
 
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
+/// CPUs that the process may use, the fastest first.
+std::vector<unsigned> fastest_cpus() {
+  std::vector<Cpu> all = read_speeds(allowed_cpus());
+  std::stable_sort(all.begin(), all.end(), [](const Cpu& a, const Cpu& b) { return a.speed > b.speed; });
+  std::vector<unsigned> cpus;
+  for (const Cpu& cpu : all) cpus.push_back(cpu.id);
   return cpus;
 }
 
@@ -87,7 +79,7 @@ uint64_t read_words(const void* data, size_t size_bytes) {
 }
 
 Result<double> read_bandwidth_gb_s(unsigned n_threads, size_t size_bytes, unsigned rounds) {
-  const std::vector<int> cpus = allowed_cpus();
+  const std::vector<unsigned> cpus = fastest_cpus();
   if (n_threads < 1 || n_threads > cpus.size()) {
     return Status(
         Code::ERR_INVALID_ARGUMENT,

@@ -7,7 +7,7 @@
 namespace spiked {
 
 /// Read bandwidth in GB/s (1e9 bytes): the median over `rounds` passes in which `n_threads` threads, each pinned to a CPU of its
-/// own, read `size_bytes` of freshly written memory once, in equal contiguous shares.
+/// own, the fastest first, read `size_bytes` of freshly written memory once, in equal contiguous shares.
 ///
 /// size_bytes  should be many times the last cache; rounded down to whole 256-byte steps per thread
 ///

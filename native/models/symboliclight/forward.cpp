@@ -2,8 +2,10 @@
 // beta sigmoid(decay_raw), g gate, u mixed heads, z FFN pre-activation, theta threshold, lambda leak, W window, G n_anchors.
 #include "models/symboliclight/forward.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/math.h"
 #include "ops/attention.h"
@@ -15,6 +17,11 @@
 
 namespace spiked::symboliclight {
 namespace {
+
+/// Bytes of weights that a worker takes at once: one stream, so as many as can be; the least is what cores may differ by at the end.
+constexpr size_t kMostRunBytes = size_t{256} << 10, kLeastRunBytes = size_t{12} << 10;
+/// Active columns likewise: each call begins with fetches that nothing has asked for ahead.
+constexpr size_t kMostColumns = 1024, kLeastColumns = 64;
 
 /// One worker's walk through the model; all workers walk together and meet at barriers.
 ///
@@ -148,18 +155,46 @@ class Walk {
   // This worker's share of the rows of w, in units of w.row_unit().
   Range units(const Matrix& w) const { return share(w.n_row_units(), 1, team_.index(), team_.size()); }
 
+  // Shares out the rows of a dense product, in units of w.row_unit(): runs of memory that are long, and short at the end.
+  template <typename F>
+  void split_units(const Matrix& w, size_t n, F&& body) {
+    const size_t bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
+    const auto units_of = [&](size_t run_bytes) { return std::max<size_t>(1, run_bytes / bytes); };
+    team_.split(n, units_of(kLeastRunBytes), units_of(kMostRunBytes), body);
+  }
+
   // The input of the dense products that follow, as they take it.
   void prepare(AlignedArray<float>& x) {
     if (quantized_) ops::quantize(k_, x.data(), s_.d_stride, n_, dim(), rows_);
   }
 
-  // y = W x over this worker's rows; x has been prepared.
-  void linear(const Matrix& w, AlignedArray<float>& x, AlignedArray<float>& y, size_t y_stride) {
-    const Range panels = units(w);
+  // y = W x over these units of rows; x has been prepared.
+  void linear(const Matrix& w, const Range& units, AlignedArray<float>& x, AlignedArray<float>& y,
+              size_t y_stride) {
     if (quantized_)
-      ops::linear(k_, w, rows_, n_, panels.begin, panels.end, y.data(), y_stride);
+      ops::linear(k_, w, rows_, n_, units.begin, units.end, y.data(), y_stride);
     else
-      ops::linear(k_, w, x.data(), s_.d_stride, n_, panels.begin, panels.end, y.data(), y_stride);
+      ops::linear(k_, w, x.data(), s_.d_stride, n_, units.begin, units.end, y.data(), y_stride);
+  }
+
+  // The same over all rows, shared out.
+  void linear(const Matrix& w, AlignedArray<float>& x, AlignedArray<float>& y, size_t y_stride) {
+    split_units(w, w.n_row_units(), [&](const Range& units) { linear(w, units, x, y, y_stride); });
+  }
+
+  // q, k and v of the stream, their rows shared out as those of one matrix.
+  void project(const BlockWeights& b) {
+    const std::pair<const Matrix*, AlignedArray<float>*> parts[] = {
+        {&b.q, &s_.q}, {&b.k, &s_.k}, {&b.v, &s_.v}};
+    const size_t each = b.q.n_row_units();
+    split_units(b.q, 3 * each, [&](const Range& units) {
+      for (size_t i = 0; i < 3; ++i) {
+        const Range of_part{std::max(units.begin, i * each), std::min(units.end, (i + 1) * each)};
+        if (of_part.begin < of_part.end)
+          linear(*parts[i].first, {of_part.begin - i * each, of_part.end - i * each}, stream_.c,
+                 *parts[i].second, s_.d_stride);
+      }
+    });
   }
 
   // Whether the workers share out the active columns of w instead of its rows: whole columns are longer runs of memory, but what the
@@ -170,9 +205,7 @@ class Walk {
   void spike_sums(const Matrix& w, const AlignedArray<uint32_t>& active, size_t active_stride,
                   const size_t* n_active, AlignedArray<int32_t>& parts, AlignedArray<float>& y) {
     if (by_columns(w)) {
-      const Range mine = share(n_active[0], 1, team_.index(), team_.size());
-      ops::column_sums(k_, w, active.data() + mine.begin, mine.end - mine.begin,
-                       parts.data() + team_.index() * s_.d_stride);
+      sum_columns(w, active.data(), n_active[0], parts.data() + team_.index() * s_.d_stride);
     } else {
       const Range rows = units(w);
       for (size_t t = 0; t < n_; ++t)
@@ -180,6 +213,19 @@ class Walk {
                        {me_.sums.data(), me_.ones.data()}, row(y, t));
     }
     watch_.lap(Operation::kColumnSums);
+  }
+
+  // What this worker takes of the active columns, summed.
+  void sum_columns(const Matrix& w, const uint32_t* active, size_t n_active, int32_t* sums) {
+    bool first = true;
+    team_.split(n_active, kLeastColumns, kMostColumns, [&](const Range& columns) {
+      int32_t* to = first ? sums : me_.sums.data();
+      ops::column_sums(k_, w, active + columns.begin, columns.end - columns.begin, to);
+      if (!first)
+        for (size_t i = 0; i < w.packed.rows; ++i) sums[i] += to[i];
+      first = false;
+    });
+    if (first) std::fill(sums, sums + w.packed.rows, 0);
   }
 
   // Rows [begin, end) of position t's y = W s, from the workers' parts where they shared out the columns.
@@ -204,15 +250,14 @@ class Walk {
     note_dense_input(layer, 0, stream_.c);
     if (attend) {
       prepare(stream_.c);
-      linear(b.q, stream_.c, s_.q, s_.d_stride);
-      linear(b.k, stream_.c, s_.k, s_.d_stride);
-      linear(b.v, stream_.c, s_.v, s_.d_stride);
+      project(b);
     }
     watch_.lap(Operation::kProjections);
     barrier();
     if (attend) find_keys(layer, activity);
-    const Range heads = share(cfg_.n_heads, 1, team_.index(), team_.size());
-    for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
+    team_.split(cfg_.n_heads, 1, 1, [&](const Range& heads) {
+      for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
+    });
     watch_.lap(Operation::kAttention);
     barrier();
     note_dense_input(layer, 1, s_.u);
