@@ -22,7 +22,17 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       'GGUF file, or a folder of them; repeatable, the first is the default',
       append,
     )
-    .option('--threads <n>', 'threads of the engine (default: all cores)', integer)
+    .option(
+      '--threads <n>',
+      'threads of the engine (default: one for each big core, or for each CPU of a list)',
+      integer,
+    )
+    .option(
+      '--cpus <list>',
+      'CPUs of the threads, such as 4-7, or none to leave them to the system (default: the big cores, where cores differ)',
+    )
+    .option('--prefault', 'read models into memory before they are used', false)
+    .option('--huge-pages', 'copy models into memory of huge pages', false)
     .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
     .addOption(
       new Option(
@@ -76,6 +86,8 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       models: values['model'] as string[],
       socketPath: text('socket'),
       threads: number('threads'),
+      cpus: text('cpus'),
+      loading: loadingOf(values),
       isa: text('isa'),
       activations: text('activations') as DaemonOptions['activations'],
       context: number('context'),
@@ -86,6 +98,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       limits,
     },
   };
+}
+
+function loadingOf(values: Record<string, unknown>): DaemonOptions['loading'] {
+  if (values['hugePages'] === true) return 'huge_pages';
+  return values['prefault'] === true ? 'prefault' : 'readahead';
 }
 
 function append(value: string, all: string[] = []): string[] {

@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { checkSocketPath, defaultSocketPath, describeIssue, SpikedError } from '../client/protocol/index.js';
+import type { Loading } from '../native/host/index.js';
 import { defaultLimits, limitNames, limitTable, type Limits } from './limits.js';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -10,7 +10,12 @@ export interface DaemonOptions {
   /** GGUF files, and folders of them. The first one is the default model. */
   models: string[];
   socketPath?: string | undefined;
+  /** One for each big core, or for each of `cpus`, unless given. */
   threads?: number | undefined;
+  /** CPUs of the threads: a list such as `4-7`, or `none`; the big cores, where cores differ, unless given. */
+  cpus?: string | undefined;
+  /** How models come into memory; `readahead` unless given. */
+  loading?: Loading | undefined;
   /** Instruction set by name; SPIKED_FORCE_ISA, else the best, unless given. */
   isa?: string | undefined;
   /** Precision of the blocks' dense products: f32 (the reference) unless i8 is asked for. */
@@ -30,7 +35,9 @@ export interface DaemonOptions {
 export interface Config {
   models: string[];
   socketPath: string;
-  threads: number;
+  threads: number | undefined;
+  cpus: string | undefined;
+  loading: Loading;
   isa: string | undefined;
   activations: 'f32' | 'i16' | 'i8';
   context: number | undefined;
@@ -52,6 +59,8 @@ const schema = z.strictObject({
   models: z.array(z.string().min(1)).min(1),
   socketPath: z.string().optional(),
   threads: z.int().min(1).max(256).optional(),
+  cpus: z.string().optional(),
+  loading: z.enum(['readahead', 'prefault', 'huge_pages']).default('readahead'),
   isa: z.string().optional(),
   activations: z.enum(['f32', 'i16', 'i8']).default('f32'),
   context: z
@@ -72,13 +81,27 @@ export function readConfig(options: DaemonOptions): Config {
   if (!parsed.success) {
     throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options));
   }
-  const { models, isa, activations, context, logLevel, drainMs, slowReaderMs, messageMs } = parsed.data;
+  const {
+    models,
+    threads,
+    cpus,
+    loading,
+    isa,
+    activations,
+    context,
+    logLevel,
+    drainMs,
+    slowReaderMs,
+    messageMs,
+  } = parsed.data;
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();
   checkSocketPath(socketPath);
   return {
     models,
     socketPath,
-    threads: parsed.data.threads ?? Math.min(availableParallelism(), 256),
+    threads,
+    cpus,
+    loading,
     isa,
     activations,
     context,

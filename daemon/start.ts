@@ -1,5 +1,5 @@
 import { SpikedError } from '../client/protocol/index.js';
-import { addon as loadAddon, type Addon, type NativeEngine } from '../native/host/index.js';
+import { addon as loadAddon, defaultThreads, type Addon, type NativeEngine } from '../native/host/index.js';
 import { readConfig, type Config, type DaemonOptions } from './config.js';
 import { openLog, type Logger } from './log.js';
 import { ModelFiles } from './models/files.js';
@@ -31,7 +31,9 @@ export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): 
   // Loading can take long: a path that is taken is told first.
   await probe(config.socketPath, (fd) => addon.peerCredentials(fd));
   const engine = addon.openEngine({
-    threads: config.threads,
+    threads: config.threads ?? defaultThreads(config.cpus),
+    cpus: config.cpus,
+    loading: config.loading,
     isa: config.isa,
     activations: config.activations,
   });

@@ -4,7 +4,7 @@ import type { Activations, NativeEngine, NativeModel } from '../../native/host/i
 import { audit, type AuditReport } from './audit/audit.js';
 import { activationsList } from './audit/options.js';
 import { auditText, legend } from './audit/report.js';
-import { useModel, withThreads } from './engine.js';
+import { useModel, withEngine, type PlaceOptions } from './engine.js';
 import { usage } from './exit.js';
 import { readCase } from './golden/case.js';
 import { casesFor, checkSampling, readSamplingCases, type SamplingReport } from './golden/sampling.js';
@@ -13,7 +13,7 @@ import { samplingTable, sequenceTable } from './golden/report.js';
 import { integer } from './options.js';
 import { printJson, printLine } from './output.js';
 
-interface CheckOptions {
+interface CheckOptions extends PlaceOptions {
   golden?: string;
   sampling?: string;
   case?: string;
@@ -23,7 +23,6 @@ interface CheckOptions {
   against?: string;
   flips?: number;
   activations?: Activations[];
-  threads: number;
   json?: true;
 }
 
@@ -72,7 +71,7 @@ differ, and the error of the logits as they are and with the reference's spikes 
 (1e-4) is left although spikes and quantised activations are the reference's.`,
     )
     .action(check);
-  return withThreads(command);
+  return withEngine(command);
 }
 
 async function check(path: string, options: CheckOptions): Promise<void> {
@@ -87,7 +86,7 @@ async function check(path: string, options: CheckOptions): Promise<void> {
     throw usage('--case: expected --sampling beside it, found none');
   const { sequences, sampling, head } = await useModel(
     path,
-    { threads: options.threads, activations },
+    { ...options, activations },
     async (model, engine) => ({
       sequences: options.golden === undefined ? [] : await runSequences(model, options.golden),
       sampling:

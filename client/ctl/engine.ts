@@ -1,22 +1,55 @@
-import { availableParallelism } from 'node:os';
 import { Option, type Command } from 'commander';
-import { addon } from '../../native/host/index.js';
-import type { Activations, NativeEngine, NativeModel, NativeSession } from '../../native/host/index.js';
+import { addon, defaultThreads } from '../../native/host/index.js';
+import type {
+  Activations,
+  EngineOptions as NativeEngineOptions,
+  NativeEngine,
+  NativeModel,
+  NativeSession,
+} from '../../native/host/index.js';
 import { integer } from './options.js';
 
-export interface EngineOptions {
+/** Where an engine computes, and how its weights come into memory; the options of withEngine. */
+export interface PlaceOptions {
   threads: number;
-  activations?: Activations;
+  cpus?: string | undefined;
+  prefault?: true | undefined;
+  hugePages?: true | undefined;
 }
 
-/** Adds `--threads` with the machine's own count as the default. */
-export function withThreads(command: Command): Command {
-  return command.option(
-    '--threads <n>',
-    'threads that compute',
-    integer(1, 256),
-    Math.min(256, availableParallelism()),
-  );
+export interface EngineOptions extends PlaceOptions {
+  activations?: Activations | undefined;
+}
+
+/** Adds `--threads`; its default is found when the command runs, as looking at the machine needs the addon. */
+export function withThreads(command: Command, meaning = 'threads that compute'): Command {
+  return command
+    .option(
+      '--threads <n>',
+      `${meaning} (default: one for each big core, or for each CPU of a list)`,
+      integer(1, 256),
+    )
+    .hook('preAction', (_, action) => {
+      if (action.getOptionValue('threads') !== undefined) return;
+      const cpus = action.getOptionValue('cpus') as string | undefined;
+      action.setOptionValueWithSource('threads', defaultThreads(cpus), 'default');
+    });
+}
+
+/** Adds what every command with an engine of its own takes: `--threads`, `--cpus`, `--prefault`, `--huge-pages`. */
+export function withEngine(command: Command): Command {
+  return withThreads(command)
+    .option(
+      '--cpus <list>',
+      'CPUs of the threads, such as 4-7, or none to leave them to the system (default: the big cores, where cores differ)',
+    )
+    .option('--prefault', 'read the whole model into memory first')
+    .option('--huge-pages', 'copy the model into memory of huge pages');
+}
+
+/** The options of an engine that computes where these say. */
+export function engineOf({ threads, cpus, prefault, hugePages }: PlaceOptions): NativeEngineOptions {
+  return { threads, cpus, loading: hugePages ? 'huge_pages' : prefault ? 'prefault' : 'readahead' };
 }
 
 /** Adds `--activations`: what the blocks' dense products take. */
@@ -37,7 +70,7 @@ export async function useModel<T>(
   options: EngineOptions,
   use: (model: NativeModel, engine: NativeEngine) => Promise<T>,
 ): Promise<T> {
-  const engine = addon().openEngine({ threads: options.threads, activations: options.activations });
+  const engine = addon().openEngine({ ...engineOf(options), activations: options.activations });
   try {
     const model = await engine.openModel(path);
     try {

@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { NativeModel } from '../../native/host/index.js';
-import { useModel, withActivations, withThreads } from './engine.js';
+import { useModel, withActivations, withEngine, type EngineOptions } from './engine.js';
 import { usage } from './exit.js';
 import { tokenIds, integer } from './options.js';
 import { printLine, table } from './output.js';
 import { topIndices } from './golden/compare.js';
 
-interface LogitsOptions {
+interface LogitsOptions extends EngineOptions {
   ids: number[];
-  threads: number;
   batch: number;
   sha256?: true;
   output?: string;
@@ -27,7 +26,7 @@ export function logitsCommand(): Command {
     .option('--sha256', 'print the SHA-256 of those bytes')
     .option('-o, --output <file>', 'write those bytes to a file')
     .action(logits);
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 async function logits(path: string, options: LogitsOptions): Promise<void> {

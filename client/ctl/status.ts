@@ -10,6 +10,13 @@ export function statusCommand(): Command {
     .action(status);
 }
 
+/** As the daemon was told to load its models. */
+const loaded = {
+  readahead: 'mapped',
+  prefault: 'mapped and prefaulted',
+  huge_pages: 'copied into huge pages',
+};
+
 async function status(options: { socket?: string; json?: true }): Promise<void> {
   await using client = await connect({ path: options.socket });
   const [info, memory] = [await client.serverInfo(), await client.serverMemory()];
@@ -18,11 +25,12 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
     return;
   }
   const mib = (bytes: number | bigint) => `${(Number(bytes) / 2 ** 20).toFixed(1)} MiB`;
+  const threads = `${info.threads} threads${info.cpus === 'none' ? '' : ` on CPUs ${info.cpus}`}`;
   await printLine(
     table([
       ['spiked', `${info.version} (commit ${info.commit})`],
       ['process', `pid ${info.pid}, up ${info.uptime_s.toFixed(0)} s`],
-      ['engine', `${info.isa}, ${info.threads} threads, ${info.activations} activations`],
+      ['engine', `${info.isa}, ${threads}, ${info.activations} activations`],
       [
         'versions',
         `protocol ${info.protocol_version}, model format ${info.model_format_version}, numerics ${info.numerics_version}`,
@@ -30,7 +38,7 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
       ['models', info.models.join(', ') || 'none loaded'],
       [
         'memory',
-        `${mib(memory.rss_bytes)} resident, ${mib(memory.model_bytes)} models mapped, ${mib(memory.session_bytes)} sessions`,
+        `${mib(memory.rss_bytes)} resident, ${mib(memory.model_bytes)} models ${loaded[info.loading]}, ${mib(memory.session_bytes)} sessions`,
       ],
     ]),
   );

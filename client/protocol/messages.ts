@@ -66,6 +66,9 @@ const serverInfo = {
     activations: z.enum(['f32', 'i16', 'i8']),
     isas: z.array(z.object({ name: z.string(), supported: z.boolean() })),
     threads: field.count,
+    /** CPUs that the threads keep to, `4-7`; `none` where the system places them. */
+    cpus: z.string(),
+    loading: z.enum(['readahead', 'prefault', 'huge_pages']),
     pid: field.count,
     uptime_s: z.number(),
     methods: z.array(z.string()),
@@ -75,10 +78,15 @@ const serverInfo = {
   errors: [],
 } satisfies MethodSpec;
 
-/** Bytes in use: resident set, mapped model files, state of active sessions. */
+/** Bytes in use: resident set, model files in memory, those of them that are copies and not mapped, state of active sessions. */
 const serverMemory = {
   params: z.strictObject({}),
-  result: z.object({ rss_bytes: field.count, model_bytes: field.count, session_bytes: field.count }),
+  result: z.object({
+    rss_bytes: field.count,
+    model_bytes: field.count,
+    copied_bytes: field.count,
+    session_bytes: field.count,
+  }),
   errors: [],
 } satisfies MethodSpec;
 

@@ -14,6 +14,8 @@ export const serverInfo: Handler<'server.info'> = (_params, { daemon }) => {
     activations: daemon.engine.activations,
     isas: daemon.addon.isas(),
     threads: daemon.engine.threads,
+    cpus: daemon.engine.cpus,
+    loading: daemon.engine.loading,
     pid: process.pid,
     uptime_s: Number(process.hrtime.bigint() - daemon.startedNs) / 1e9,
     methods: Object.keys(methods),

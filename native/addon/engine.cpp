@@ -13,6 +13,7 @@ namespace {
 
 /// By their numbers in spiked.h.
 constexpr const char* kActivations[] = {"f32", "i8", "i16"};
+constexpr const char* kLoading[] = {"readahead", "prefault", "huge_pages"};
 
 }  // namespace
 
@@ -22,6 +23,8 @@ Napi::Function Engine::define(Napi::Env env) {
                          InstanceAccessor<&Engine::isa>("isa", napi_enumerable),
                          InstanceAccessor<&Engine::threads>("threads", napi_enumerable),
                          InstanceAccessor<&Engine::activations>("activations", napi_enumerable),
+                         InstanceAccessor<&Engine::cpus>("cpus", napi_enumerable),
+                         InstanceAccessor<&Engine::loading>("loading", napi_enumerable),
                          InstanceMethod<&Engine::open_model>("openModel"),
                          InstanceMethod<&Engine::close>("close"),
                      });
@@ -31,13 +34,22 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   ArgReader args(env);
   const Napi::Object options = args.object(info[0], "options");
+  const Napi::Value threads_value = args.property(options, "threads", "options.threads");
+  // 0 leaves the number to the engine.
   const double threads =
-      args.integer(args.property(options, "threads", "options.threads"), "options.threads", 1, 256);
+      threads_value.IsUndefined() ? 0 : args.integer(threads_value, "options.threads", 1, 256);
   const Napi::Value isa_value = args.property(options, "isa", "options.isa");
   const std::string isa = isa_value.IsUndefined() ? std::string() : args.string(isa_value, "options.isa");
   const Napi::Value activations_value = args.property(options, "activations", "options.activations");
   const std::string activations =
       activations_value.IsUndefined() ? "f32" : args.string(activations_value, "options.activations");
+  const Napi::Value cpus_value = args.property(options, "cpus", "options.cpus");
+  const std::string cpus = cpus_value.IsUndefined() ? std::string() : args.string(cpus_value, "options.cpus");
+  const Napi::Value loading_value = args.property(options, "loading", "options.loading");
+  const size_t loading =
+      loading_value.IsUndefined()
+          ? 0
+          : args.choice(loading_value, "options.loading", {std::begin(kLoading), std::end(kLoading)});
   if (args.failed()) return raise(env, args.failure());
   const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
   if (precision == std::end(kActivations))
@@ -46,12 +58,17 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
 
   const spiked_engine_options c_options{static_cast<uint32_t>(threads),
                                         isa_value.IsUndefined() ? nullptr : isa.c_str(),
-                                        static_cast<int32_t>(precision - std::begin(kActivations))};
+                                        static_cast<int32_t>(precision - std::begin(kActivations)),
+                                        cpus.c_str(), static_cast<int32_t>(loading)};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));
   EnvState& state = EnvState::of(env);
-  Parts parts{EngineHandle(handle), state.start_thread()};
+  EngineHandle owned(handle);
+  spiked_status placed = SPIKED_OK;
+  auto thread = state.start_thread([&] { placed = spiked_engine_own_thread(handle, &error); });
+  if (placed != SPIKED_OK) return raise(env, failure_of(error));
+  Parts parts{std::move(owned), std::move(thread), kLoading[loading]};
   if (!parts.thread) {
     return raise(env,
                  {SPIKED_ERR_NO_MEMORY, "engine: expected a new thread, found that the system gives none"});
@@ -73,12 +90,20 @@ Engine::Engine(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine>(info) 
   isa_ = spiked_engine_isa(handle_.get());
   activations_ = kActivations[spiked_engine_activations(handle_.get())];
   n_threads_ = spiked_engine_threads(handle_.get());
+  cpus_ = spiked_engine_cpus(handle_.get());
+  loading_ = parts->loading;
 }
 
 Napi::Value Engine::isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), isa_); }
 
 Napi::Value Engine::activations(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), activations_);
+}
+
+Napi::Value Engine::cpus(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), cpus_); }
+
+Napi::Value Engine::loading(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), loading_);
 }
 
 Napi::Value Engine::threads(const Napi::CallbackInfo& info) {

@@ -26,6 +26,8 @@ class Engine : public Napi::ObjectWrap<Engine> {
  private:
   Napi::Value isa(const Napi::CallbackInfo& info);
   Napi::Value threads(const Napi::CallbackInfo& info);
+  Napi::Value cpus(const Napi::CallbackInfo& info);
+  Napi::Value loading(const Napi::CallbackInfo& info);
   Napi::Value activations(const Napi::CallbackInfo& info);
   Napi::Value open_model(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
@@ -33,12 +35,13 @@ class Engine : public Napi::ObjectWrap<Engine> {
   struct Parts {
     EngineHandle handle;
     std::shared_ptr<EngineThread> thread;
+    const char* loading;
   };
 
   // The thread is declared first: it outlives the handle.
   std::shared_ptr<EngineThread> thread_;
   EngineHandle handle_;
-  std::string isa_, activations_;
+  std::string isa_, activations_, cpus_, loading_;
   uint32_t n_threads_ = 0;
   size_t n_calls_ = 0;
   bool closed_ = false;

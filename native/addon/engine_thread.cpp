@@ -2,17 +2,26 @@
 
 #include <pthread.h>
 
+#include <future>
 #include <system_error>
 
 namespace spiked::addon {
 
-std::shared_ptr<EngineThread> EngineThread::start(std::shared_ptr<Outbox> outbox) {
+std::shared_ptr<EngineThread> EngineThread::start(std::shared_ptr<Outbox> outbox,
+                                                  const std::function<void()>& begin) {
   std::shared_ptr<EngineThread> self(new EngineThread(std::move(outbox)));
+  std::promise<void> begun;
+  const std::future<void> begins = begun.get_future();
   try {
-    self->thread_ = std::thread([raw = self.get()] { raw->loop(); });
+    self->thread_ = std::thread([raw = self.get(), &begin, begun = std::move(begun)]() mutable {
+      begin();
+      begun.set_value();
+      raw->loop();
+    });
   } catch (const std::system_error&) {
     return nullptr;
   }
+  begins.wait();
   pthread_setname_np(self->thread_.native_handle(), "spiked-engine");
   return self;
 }

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,8 +18,9 @@ namespace spiked::addon {
 /// thread.
 class EngineThread {
  public:
-  /// Null when the system gives no thread.
-  static std::shared_ptr<EngineThread> start(std::shared_ptr<Outbox> outbox);
+  /// Null when the system gives no thread. `begin` runs on it, and has ended when this returns.
+  static std::shared_ptr<EngineThread> start(std::shared_ptr<Outbox> outbox,
+                                             const std::function<void()>& begin);
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;

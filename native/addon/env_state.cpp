@@ -13,9 +13,9 @@ void EnvState::install(Napi::Env env) {
   env.AddCleanupHook(&EnvState::stop_threads, state);
 }
 
-std::shared_ptr<EngineThread> EnvState::start_thread() {
+std::shared_ptr<EngineThread> EnvState::start_thread(const std::function<void()>& begin) {
   std::erase_if(threads_, [](const auto& thread) { return thread.expired(); });
-  std::shared_ptr<EngineThread> thread = EngineThread::start(outbox);
+  std::shared_ptr<EngineThread> thread = EngineThread::start(outbox, begin);
   if (thread) threads_.push_back(thread);
   return thread;
 }

@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct EnvState {
   static void install(Napi::Env env);
   static EnvState& of(Napi::Env env) { return *env.GetInstanceData<EnvState>(); }
 
-  /// Null when the system gives no thread. The thread is joined before the environment ends.
-  std::shared_ptr<EngineThread> start_thread();
+  /// Null when the system gives no thread. The thread runs `begin` first, and is joined before the environment ends.
+  std::shared_ptr<EngineThread> start_thread(const std::function<void()>& begin);
 
  private:
   static void stop_threads(EnvState* state);

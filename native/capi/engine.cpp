@@ -20,8 +20,14 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     if (activations < SPIKED_ACTIVATIONS_F32 || activations > SPIKED_ACTIVATIONS_I16)
       return {Code::ERR_INVALID_ARGUMENT,
               format("activations: expected 0 (f32), 1 (i8) or 2 (i16), found %d", activations)};
-    auto engine = Engine::open(options->n_threads, options->isa != nullptr ? options->isa : "",
-                               static_cast<ops::Activations>(activations));
+    const int32_t loading = options->loading;
+    if (loading < SPIKED_LOADING_READAHEAD || loading > SPIKED_LOADING_HUGE_PAGES)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("loading: expected 0 (readahead), 1 (prefault) or 2 (huge pages), found %d", loading)};
+    auto engine =
+        Engine::open({options->n_threads, options->isa != nullptr ? options->isa : "",
+                      static_cast<ops::Activations>(activations),
+                      options->cpus != nullptr ? options->cpus : "", static_cast<Loading>(loading)});
     if (!engine.ok()) return engine.status();
     *out = new spiked_engine{engine.take()};
     return {};
@@ -31,6 +37,13 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
 void spiked_engine_close(spiked_engine* engine) { delete engine; }
 const char* spiked_engine_isa(const spiked_engine* engine) { return engine->engine->isa->name; }
 uint32_t spiked_engine_threads(const spiked_engine* engine) { return engine->engine->pool->size(); }
+const char* spiked_engine_cpus(const spiked_engine* engine) { return engine->engine->cpus.c_str(); }
+spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(engine, "engine"));
+    return keep_to(pthread_self(), engine->engine->pool->placement().cpus);
+  });
+}
 int32_t spiked_engine_activations(const spiked_engine* engine) {
   return static_cast<int32_t>(engine->engine->activations);
 }

@@ -96,12 +96,24 @@ spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report rep
 
 enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1, SPIKED_ACTIVATIONS_I16 = 2 };
 
+/* How a model's file comes into memory: mapped, and the kernel told to read ahead; mapped, and read before spiked_model_open returns; or
+ * copied into huge pages, where the kernel gives them. */
+enum spiked_loading {
+  SPIKED_LOADING_READAHEAD = 0,
+  SPIKED_LOADING_PREFAULT = 1,
+  SPIKED_LOADING_HUGE_PAGES = 2
+};
+
 typedef struct spiked_engine_options {
-  uint32_t n_threads; /* 1..256 */
+  uint32_t n_threads; /* 1..256; 0: as many as `cpus` names, or as there are big cores */
   const char* isa;    /* NULL: SPIKED_FORCE_ISA when set, else the best */
   /* of the blocks' dense products: SPIKED_ACTIVATIONS_F32 (the reference), _I16 (close to it) or _I8 (fast, coarse); the quantised ones
    * need quantised weights */
   int32_t activations;
+  /* CPUs of the workers: NULL keeps them to the big cores where cores differ (and the next fastest, when there are more threads); a list such as
+   * "4-7" to these; "none" leaves them to the system */
+  const char* cpus;
+  int32_t loading; /* enum spiked_loading */
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
@@ -109,6 +121,11 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
 void spiked_engine_close(spiked_engine* engine);
 const char* spiked_engine_isa(const spiked_engine* engine);
 uint32_t spiked_engine_threads(const spiked_engine* engine);
+/* The CPUs that the workers keep to, "4-7"; "none" where the system places them. */
+const char* spiked_engine_cpus(const spiked_engine* engine);
+/* Keeps the calling thread, which should do nothing but compute with this engine, to the CPUs of its workers: whoever calls is one of them.
+ * Without this it runs wherever it may. */
+spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error* error);
 int32_t spiked_engine_activations(const spiked_engine* engine);
 
 /* ---- files ---- */

@@ -312,9 +312,30 @@ export interface NativeModel {
 /** Precision of the blocks' dense products: `f32` is the reference, `i16` close to it, `i8` fast and coarse; both need quantised weights. */
 export type Activations = 'f32' | 'i16' | 'i8';
 
+/**
+ * How a model's file comes into memory: mapped and read ahead by the kernel, mapped and read before openModel resolves, or copied into huge
+ * pages where the kernel gives them.
+ */
+export type Loading = 'readahead' | 'prefault' | 'huge_pages';
+
+export interface EngineOptions {
+  /** As many as `cpus` names, or as there are big cores, when absent. */
+  threads?: number | undefined;
+  /** Overrides SPIKED_FORCE_ISA. */
+  isa?: string | undefined;
+  activations?: Activations | undefined;
+  /** CPUs of the workers: a list such as `4-7`, or `none`; the big cores, where cores differ, when absent (capi/spiked.h). */
+  cpus?: string | undefined;
+  /** `readahead` when absent. */
+  loading?: Loading | undefined;
+}
+
 export interface NativeEngine {
   readonly isa: string;
   readonly threads: number;
+  /** CPUs that the workers keep to, `4-7`; `none` where the system places them. */
+  readonly cpus: string;
+  readonly loading: Loading;
   readonly activations: Activations;
   openModel(path: string): Promise<NativeModel>;
   close(): void;
@@ -335,12 +356,7 @@ export interface Addon {
   setErrorFactory(make: (number: number, message: string) => Error): void;
   build(): BuildInfo;
   isas(): IsaInfo[];
-  /** `isa` overrides SPIKED_FORCE_ISA. */
-  openEngine(options: {
-    threads: number;
-    isa?: string | undefined;
-    activations?: Activations | undefined;
-  }): NativeEngine;
+  openEngine(options: EngineOptions): NativeEngine;
   /** JSON text of spiked_file_describe. */
   describeFile(path: string): Promise<string>;
   packedSize(dtype: WeightDtype, layout: WeightLayout, rows: number, cols: number): number;

@@ -1,6 +1,7 @@
 /** What the rest of TypeScript uses of the engine. */
 export type * from './addon-types.js';
 export { addon, addonPath } from './addon.js';
+export { defaultThreads } from './default-threads.js';
 export { Detokenizer } from './detokenizer.js';
 export { generatedSteps } from './generated-steps.js';
 export { digestModel, type ModelDigest } from './model-digest.js';

@@ -42,7 +42,9 @@ class Generator {
 /// From logits to one id; keeps its work buffers from token to token.
 class Sampler {
  public:
-  Sampler(Style style, size_t vocab_size) : style_(style), scores_(vocab_size), seen_(vocab_size) {}
+  Sampler(Style style, size_t vocab_size) : style_(style), scores_(vocab_size), seen_(vocab_size) {
+    candidates_.reserve(vocab_size);  // a token should allocate nothing
+  }
 
   /// The distribution before the draw: probability descending, id ascending. Greedy gives one candidate.
   ///

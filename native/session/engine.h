@@ -5,20 +5,30 @@
 #include "base/status.h"
 #include "kernels/dispatch.h"
 #include "ops/linear.h"
+#include "tensor/file_bytes.h"
 #include "threads/pool.h"
 
 namespace spiked {
+
+/// What an engine is made of; the defaults fit.
+struct EngineOptions {
+  unsigned n_threads = 0;  ///< 0: as many as `cpus` names, or as there are big cores
+  std::string isa;         ///< a name; empty: SPIKED_FORCE_ISA, or the best this CPU has
+  ops::Activations activations = ops::Activations::kF32;
+  std::string cpus;  ///< of the workers, as place() takes them
+  Loading loading = Loading::kReadahead;
+};
 
 /// An instruction set and worker threads; shared by every model and session that compute with them.
 struct Engine {
   const kernels::Isa* isa;
   std::unique_ptr<Pool> pool;
   ops::Activations activations;  ///< of the blocks' dense products; the full head always takes f32
+  Loading loading;               ///< of its models' files
+  std::string cpus;              ///< those that the workers keep to, or "none"
 
-  /// isa: a name, or empty for SPIKED_FORCE_ISA, or the best this CPU has.
   /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY.
-  static Result<std::shared_ptr<Engine>> open(unsigned n_threads, const std::string& isa,
-                                              ops::Activations activations);
+  static Result<std::shared_ptr<Engine>> open(const EngineOptions& options);
 };
 
 }  // namespace spiked

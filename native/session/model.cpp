@@ -47,7 +47,7 @@ Status read_tokenizer(const GgufFile& file, Model& m) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine, const std::string& path) {
-  auto file = GgufFile::open(path);
+  auto file = GgufFile::open(path, engine->loading);
   if (!file.ok()) return file.status();
   auto m = std::make_shared<Model>();
   m->engine = std::move(engine);

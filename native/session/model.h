@@ -19,8 +19,8 @@ struct Model {
   /// The certified head's tables, made when first needed (session/calibration). One thread computes at a time, so nothing guards it.
   mutable std::shared_ptr<const head::Coarse> coarse;
 
-  /// Maps and checks; reads none of the large tensors.
-  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR.
+  /// Maps, or copies as the engine says, and checks; does not look at the large tensors.
+  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR; ERR_NO_MEMORY.
   static Result<std::shared_ptr<const Model>> open(std::shared_ptr<Engine> engine, const std::string& path);
 
   /// Least bytes that every pass over the blocks reads whatever the activity: dense weights, norms, scalars.

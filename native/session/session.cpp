@@ -34,7 +34,9 @@ Session::Session(std::shared_ptr<const Model> model)
       scratch_(model_->config, model_->engine->pool->size()),
       heads_(model_),
       logits_(head::kMaxRows * heads_.full().logits_stride()),
-      sampler_(style_of(model_->config.form), model_->config.vocab_size) {}
+      sampler_(style_of(model_->config.form), model_->config.vocab_size) {
+  history_.reserve(model_->config.max_context);  // a token should allocate nothing
+}
 
 void Session::reset() {
   state_.clear();

@@ -1,14 +1,7 @@
 #include "tensor/gguf.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 
 #include "tensor/gguf_cursor.h"
 
@@ -118,42 +111,30 @@ const char* gguf_type_name(uint32_t type) {
   return type < std::size(kTypeNames) ? kTypeNames[type] : nullptr;
 }
 
-Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path) {
+Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path, Loading loading) {
   std::shared_ptr<GgufFile> file(new GgufFile(path));
   SPIKED_TRY(file->map());
   SPIKED_TRY(file->parse());
   SPIKED_TRY(file->check_ranges());
+  // Only what proved to be a model is read whole.
+  SPIKED_TRY(file->bytes_.load(loading, path));
+  if (file->base_ != file->bytes_.data()) {
+    file->base_ = file->bytes_.data();
+    SPIKED_TRY(file->parse());
+    SPIKED_TRY(file->check_ranges());
+  }
   return std::shared_ptr<const GgufFile>(std::move(file));
 }
 
-GgufFile::~GgufFile() {
-  if (base_ != nullptr) munmap(const_cast<uint8_t*>(base_), size_);
-}
-
 Status GgufFile::map() {
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    const int e = errno;
-    const bool absent = e == ENOENT || e == ENOTDIR;
-    return {absent ? Code::ERR_FILE_NOT_FOUND : Code::ERR_FILE_IO,
-            path_ + ": expected a readable file, found: " + std::strerror(e)};
-  }
-  struct stat st {};
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    close(fd);
-    return {Code::ERR_FILE_IO, path_ + ": expected a regular file"};
-  }
-  if (st.st_size < 24) {
-    close(fd);
-    return bad(path_, format("expected a GGUF header of 24 bytes, found a file of %lld bytes",
-                             (long long)st.st_size));
-  }
-  void* p = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ, MAP_SHARED, fd, 0);
-  const int e = errno;
-  close(fd);
-  if (p == MAP_FAILED) return {Code::ERR_FILE_IO, path_ + ": mapping failed: " + std::strerror(e)};
-  base_ = static_cast<const uint8_t*>(p);
-  size_ = static_cast<uint64_t>(st.st_size);
+  auto bytes = FileBytes::map(path_);
+  if (!bytes.ok()) return bytes.status();
+  bytes_ = bytes.take();
+  base_ = bytes_.data();
+  size_ = bytes_.size();
+  if (size_ < 24)
+    return bad(path_, format("expected a GGUF header of 24 bytes, found a file of %llu bytes",
+                             (unsigned long long)size_));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tensor/file_bytes.h"
 
 namespace spiked {
 
@@ -53,9 +54,10 @@ struct GgufTensor {
 /// counts, lengths, types, alignment, ranges, overlaps, duplicates. Thread-safe once open.
 class GgufFile {
  public:
-  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found).
-  static Result<std::shared_ptr<const GgufFile>> open(const std::string& path);
-  ~GgufFile();
+  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_NO_MEMORY for a copy that
+  /// does not fit what is available.
+  static Result<std::shared_ptr<const GgufFile>> open(const std::string& path,
+                                                      Loading loading = Loading::kOnDemand);
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
@@ -77,7 +79,8 @@ class GgufFile {
   Status check_ranges();
 
   std::string path_;
-  const uint8_t* base_ = nullptr;
+  FileBytes bytes_;
+  const uint8_t* base_ = nullptr;  // of bytes_
   uint64_t size_ = 0, data_offset_ = 0;
   uint32_t alignment_ = 32;
   std::vector<GgufEntry> metadata_;

@@ -116,7 +116,7 @@ test('a running daemon is used; status and models show it', async () => {
   const socket = join(tempDir(), 's');
   const daemon = spawn(
     process.execPath,
-    [join(root, 'dist/daemon/main.js'), '--socket', socket, '--model', model],
+    [join(root, 'dist/daemon/main.js'), '--socket', socket, '--model', model, '--cpus', 'none', '--prefault'],
     {
       stdio: ['ignore', 'pipe', 'ignore'],
     },
@@ -129,6 +129,7 @@ test('a running daemon is used; status and models show it', async () => {
     assert.is(usual.stdout, stdout);
     const status = await json(['status', '--socket', socket]);
     assert.equal([status['pid'], status['models']], [daemon.pid, ['run']]);
+    assert.equal([status['cpus'], status['loading']], ['none', 'prefault']);
     assert.match(await output(['status', '--socket', socket]), /models +run/);
     const { models } = await json(['models', '--socket', socket]);
     assert.equal(

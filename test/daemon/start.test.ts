@@ -47,9 +47,27 @@ test('a start that is aborted leaves nothing', async () => {
   assert.not.ok(existsSync(path));
 });
 
+test('what the engine was told is what server.info says', async () => {
+  const path = socketPath();
+  const daemon = await startDaemon({ ...options(path), cpus: 'none', loading: 'huge_pages' });
+  const client = await connect({ path });
+  const { threads, cpus, loading } = await client.serverInfo();
+  assert.equal({ threads, cpus, loading }, { threads: 1, cpus: 'none', loading: 'huge_pages' });
+  const memory = await client.serverMemory();
+  assert.is(memory.copied_bytes, memory.model_bytes);
+  assert.is((await client.generate({ tokens: [1], max_tokens: 2 }).result).generated_tokens, 2);
+  await daemon.close();
+  const bad = (await startDaemon({ ...options(socketPath()), cpus: '7-4' }).catch(
+    (thrown: unknown) => thrown,
+  )) as SpikedError;
+  assert.is(bad.code, 'ERR_INVALID_ARGUMENT');
+  assert.match(bad.message, /^cpus: expected a list/);
+});
+
 test('settings are checked, each by name', async () => {
   const wrong: [object, RegExp][] = [
     [{ models: [] }, /"models": expected at least 1 items/],
+    [{ loading: 'lazily' }, /"loading": expected/],
     [{ threads: 0 }, /"threads": expected a number at least 1, found 0/],
     [{ limits: { max_depth: 1000 } }, /"limits"\."max_depth": expected a number at most 64, found 1000/],
     [{ limits: { max_nothing: 1 } }, /max_nothing/],

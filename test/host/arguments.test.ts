@@ -27,7 +27,6 @@ async function refuses(target: object, method: string, args: unknown[], message:
 test('openEngine', async () => {
   const cases: [unknown, RegExp][] = [
     [undefined, /^options: expected an object, found undefined$/],
-    [{}, /^options\.threads: expected an integer from 1 to 256, found undefined$/],
     [{ threads: 0 }, /found 0$/],
     [{ threads: 257 }, /found 257$/],
     [{ threads: 1.5 }, /found 1\.5$/],
@@ -36,6 +35,13 @@ test('openEngine', async () => {
     [{ threads: 2n }, /found 2n$/],
     [{ threads: 1, isa: 7 }, /^options\.isa: expected a string, found 7$/],
     [{ threads: 1, isa: null }, /^options\.isa: expected a string, found null$/],
+    [{ cpus: 4 }, /^options\.cpus: expected a string, found 4$/],
+    [{ cpus: '4-' }, /^cpus: expected a list such as "4-7" or "0,2", found "4-"$/],
+    [{ cpus: '4095' }, /^cpus: expected some of [\d,-]+, which this process may use, found 4095$/],
+    [
+      { loading: 'lazily' },
+      /^options\.loading: expected "readahead", "prefault" or "huge_pages", found "lazily"$/,
+    ],
   ];
   for (const [options, message] of cases) await refuses(native, 'openEngine', [options], message);
   const throws = {

@@ -20,6 +20,7 @@ const shapes: [string, TinyOptions][] = [
   ['f32 in rows', { vocab: 97, dim: 36, heads: 3, ffn: 70, layoutPlan: 'row' }],
   ['f32 in columns', { vocab: 197, dim: 84, heads: 3, ffn: 150, layoutPlan: 'column' }],
   ['larger than one tile', { dim: 160, heads: 5, ffn: 300, weights: 'int8', window: 9 }],
+  ['more columns and rows than a worker takes at once', { dim: 64, ffn: 4000, layers: 1, weights: 'int8' }],
 ];
 const isas = addon()
   .isas()

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addon } from '../../native/host/addon.js';
-import type { Activations, NativeModel, NativeSession, Sampling } from '../../native/host/addon-types.js';
+import type { EngineOptions, NativeModel, NativeSession, Sampling } from '../../native/host/addon-types.js';
 import { tempDir } from '../tools/suite.js';
 import { encode, type Draft } from '../tensor/gguf-draft.js';
 import { tinyModel, type TinyOptions } from '../tensor/tiny-model.js';
@@ -22,14 +22,10 @@ export function modelFile(options: TinyOptions, bend?: (draft: Draft) => void): 
 
 export async function withModel<T>(
   path: string,
-  setup: { threads?: number; isa?: string; activations?: Activations },
+  setup: EngineOptions,
   body: (model: NativeModel) => Promise<T>,
 ): Promise<T> {
-  const engine = addon().openEngine({
-    threads: setup.threads ?? 1,
-    isa: setup.isa,
-    activations: setup.activations,
-  });
+  const engine = addon().openEngine({ threads: 1, ...setup });
   const model = await engine.openModel(path);
   try {
     return await body(model);

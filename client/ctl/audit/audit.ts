@@ -1,14 +1,13 @@
 import type { Activations, ModelInfo, NativeModel, ReferenceResult } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
-import { useModel } from '../engine.js';
+import { useModel, type PlaceOptions } from '../engine.js';
 import { readCase } from '../golden/case.js';
 import { auditRecorded, recordedIds, type RecordedReport } from './golden.js';
 import { auditInput } from './inputs.js';
 import { auditEngine, flipNearest, runReference, type FlipReport, type RunReport } from './runs.js';
 import { nearest, type Place } from './spikes.js';
 
-export interface AuditOptions {
-  threads: number;
+export interface AuditOptions extends PlaceOptions {
   /** Engines to audit; default: all that the weights can run. */
   activations?: Activations[];
   ids?: string;
@@ -40,12 +39,17 @@ interface Subject {
 
 /** Holds every way to compute a model to the float64 reference: where spikes depart, what that does to logits, what is left without. */
 export function audit(path: string, options: AuditOptions): Promise<AuditReport[]> {
-  return useModel(path, { threads: options.threads }, async (model) => {
+  return useModel(path, placeOf(options), async (model) => {
     const reports: AuditReport[] = [];
     for (const subject of await subjectsOf(path, model, options))
       reports.push(await auditSubject(path, model, subject, options));
     return reports;
   });
+}
+
+/** Without `activations`, which is a list here. */
+function placeOf({ threads, cpus, prefault, hugePages }: AuditOptions): PlaceOptions {
+  return { threads, cpus, prefault, hugePages };
 }
 
 async function subjectsOf(path: string, model: NativeModel, options: AuditOptions): Promise<Subject[]> {
@@ -75,14 +79,14 @@ async function auditSubject(
   const runs: RunReport[] = [];
   for (const activations of options.activations ?? enginesOf(model.info))
     runs.push(
-      await useModel(path, { threads: options.threads, activations }, (engine) =>
+      await useModel(path, { ...placeOf(options), activations }, (engine) =>
         auditEngine(activations, engine, ids, reference, { model, activations }),
       ),
     );
   const { against } = options;
   if (against !== undefined)
     runs.push(
-      await useModel(against, { threads: options.threads }, (other) => {
+      await useModel(against, placeOf(options), (other) => {
         requireSameShape(against, other.info, model.info);
         return auditEngine(`${other.info.weights} weights`, other, ids, reference, null);
       }),

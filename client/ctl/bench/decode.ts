@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { useModel, useSession, withActivations, withThreads, type EngineOptions } from '../engine.js';
+import { useModel, useSession, withActivations, withEngine, type EngineOptions } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { machineFacts, modelFacts, parts, threadsText } from './facts.js';
@@ -30,14 +30,14 @@ time_shares come from a round of their own: what one worker did, its waiting for
 Use a machine with nothing else to do.`,
     )
     .action(decode);
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 async function decode(path: string, options: DecodeOptions): Promise<void> {
   const started = performance.now();
   const result = await useModel(path, options, async (model, engine) => {
     const loadMs = performance.now() - started;
-    const before = await bandwidth(options.threads, 5);
+    const before = await bandwidth(engine.threads, 5);
     const rounds: Round[] = [];
     const activity = await useSession(model, async (session) => {
       for (let i = 0; i < options.rounds; i++) rounds.push(await decodeRound(session, model, options.tokens));
@@ -49,7 +49,7 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
         timeShares: await decodeTimeShares(session, model, options.tokens),
       };
     });
-    const after = await bandwidth(options.threads, 5);
+    const after = await bandwidth(engine.threads, 5);
     const rate = spreadOf(rounds.map((round) => round.tokensPerSecond));
     const bytesPerToken = spreadOf(rounds.map((round) => round.bytesPerToken)).median;
     const readGbPerSecond = (before + after) / 2;

@@ -19,6 +19,8 @@ export function machineFacts() {
 export function modelFacts(engine: NativeEngine, info: ModelInfo) {
   return {
     threads: engine.threads,
+    cpus: engine.cpus,
+    loading: engine.loading,
     isa: engine.isa,
     activations: engine.activations,
     model: info.name,

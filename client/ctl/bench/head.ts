@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { HeadMode, HeadSettings, NativeModel } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 import { bundledModel } from '../daemon/reach.js';
-import { useModel, withActivations, withThreads } from '../engine.js';
+import { useModel, withActivations, withEngine } from '../engine.js';
 import { readInput } from '../eval/input.js';
 import { readTensors } from '../golden/tensors.js';
 import { decimal, integer } from '../options.js';
@@ -59,7 +59,7 @@ found by halving, zeros, one huge component, noise. differences counts ids that 
 fell_back those for which every row was computed. Exit status 3 when certified differs.`,
     )
     .action(run);
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 async function run(path: string | undefined, options: HeadOptions): Promise<void> {

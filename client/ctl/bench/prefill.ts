@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { NativeEngine, NativeModel } from '../../../native/host/index.js';
-import { useModel, useSession, withActivations, withThreads, type EngineOptions } from '../engine.js';
+import { useModel, useSession, withActivations, withEngine, type EngineOptions } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { withBar } from './bar.js';
@@ -34,7 +34,7 @@ reach on registers alone, with the same threads; peak_share = tokens/s x dense_m
 multiply-adds of the blocks' dense projections. passes is how often the weights were read for the prompt. Use a machine with nothing else to do.`,
     )
     .action(prefill); // prettier-ignore
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 interface Measured {

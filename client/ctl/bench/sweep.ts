@@ -8,12 +8,13 @@ import type {
 } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 import type { BenchBar } from './bar.js';
+import { engineOf, type PlaceOptions } from '../engine.js';
 import { threadsText } from './facts.js';
 import { arithmeticPeak, bandwidth, checkThreads } from './limits.js';
 import { decodeRound, prefillRound, warmUp, type PrefillRound, type Round } from './rounds.js';
 import { everyCount, interleave, spreadOf, type Spread } from './stats.js';
 
-export interface SweepOptions {
+export interface SweepOptions extends PlaceOptions {
   /** The most; every count from one on is measured. */
   threads: number;
   activations?: Activations | undefined;
@@ -94,8 +95,11 @@ export async function sweep<T>(
   }
 }
 
-async function openBench(path: string, threads: number, { activations }: SweepOptions): Promise<Bench> {
-  const engine = addon().openEngine({ threads, activations });
+async function openBench(path: string, threads: number, options: SweepOptions): Promise<Bench> {
+  const engine = addon().openEngine({
+    ...engineOf({ ...options, threads }),
+    activations: options.activations,
+  });
   try {
     const model = await engine.openModel(path);
     const session = model.openSession();

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { ModelInfo } from '../../../native/host/index.js';
-import { withActivations, withThreads } from '../engine.js';
+import { withActivations, withEngine } from '../engine.js';
 import { integer } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { withBar } from './bar.js';
@@ -18,7 +18,7 @@ export function withSweep(command: Command): Command {
     .option('--tokens <n>', 'tokens of a decode round', integer(2, 100_000), 32)
     .option('--prompt-tokens <n>', 'tokens of a prefill round', integer(1, 1_000_000), 128)
     .option('--rounds <n>', 'rounds; the median counts', integer(1, 1000), 5);
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 export function threadsBench(): Command {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { NativeEngine, NativeModel } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
-import { useModel, useSession, withActivations, withThreads } from '../engine.js';
+import { useModel, useSession, withActivations, withEngine } from '../engine.js';
 import { usage } from '../exit.js';
 import { integer } from '../options.js';
 import { printJson, printLine, remark, table } from '../output.js';
@@ -45,7 +45,7 @@ one before ended. perplexity = exp(nats / scored tokens). masked_mass is the mea
 a token would have had. The same bits at any thread count and instruction set. docs/cli.md has the whole rule.`,
     )
     .action(perplexity);
-  return withActivations(withThreads(command));
+  return withActivations(withEngine(command));
 }
 
 async function perplexity(path: string, options: PerplexityOptions): Promise<void> {

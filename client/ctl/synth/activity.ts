@@ -1,5 +1,5 @@
 import { useModel, useSession } from '../engine.js';
-import { availableParallelism } from 'node:os';
+import { defaultThreads } from '../../../native/host/index.js';
 
 /** Shares of neurons that fired; mixer and ffn have one entry a layer. */
 export interface Activity {
@@ -12,7 +12,7 @@ const positions = 48;
 
 /** Feeds ids spread over the vocabulary and counts what fires. */
 export async function measureActivity(path: string): Promise<Activity> {
-  return useModel(path, { threads: availableParallelism() }, (model) =>
+  return useModel(path, { threads: defaultThreads() }, (model) =>
     useSession(model, async (session) => {
       const { validVocabSize, embedDim, ffnDim, nLayers } = model.info;
       const ids = Int32Array.from({ length: positions }, (_, i) => (i * 7919 + 13) % validVocabSize);

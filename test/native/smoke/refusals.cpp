@@ -5,10 +5,9 @@
 
 namespace {
 
-void refuse_engine(Checks& checks, uint32_t n_threads, const char* isa, spiked_status expected) {
+void refuse_engine(Checks& checks, const spiked_engine_options& options, spiked_status expected) {
   spiked_error error{};
   spiked_engine* engine = nullptr;
-  const spiked_engine_options options{n_threads, isa, SPIKED_ACTIVATIONS_F32};
   checks.status(spiked_engine_open(&options, &engine, &error), expected, "a refused engine", error);
   checks.that(engine == nullptr, "a refused engine gives no handle");
   checks.that(error.code == expected && std::strlen(error.message) > 0, "the error is filled");
@@ -26,9 +25,12 @@ void refuse_file(Checks& checks, spiked_engine* engine, const char* path, spiked
 }  // namespace
 
 void check_refusals(Checks& checks, const char* path) {
-  refuse_engine(checks, 0, nullptr, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, 257, nullptr, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, 1, "mmx", SPIKED_ERR_ISA_UNSUPPORTED);
+  refuse_engine(checks, {257, nullptr, 0, nullptr, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, "mmx", 0, nullptr, 0}, SPIKED_ERR_ISA_UNSUPPORTED);
+  refuse_engine(checks, {1, nullptr, 3, nullptr, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, "4-", 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, "4095", 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, nullptr, 3}, SPIKED_ERR_INVALID_ARGUMENT);
 
   const Opened on = open_all(checks, path, 2, nullptr);
   if (!on.ok()) return;

@@ -1,0 +1,141 @@
+#include "tensor/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace spiked {
+namespace {
+
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+Status io_error(const std::string& path, const char* what, int error) {
+  return {Code::ERR_FILE_IO, path + ": " + what + ": " + std::strerror(error)};
+}
+
+// Kernels before 5.14 cannot populate: touching every page does the same, a page fault at a time.
+void touch(const uint8_t* data, uint64_t size) {
+  for (uint64_t i = 0; i < size; i += page_bytes())
+    static_cast<void>(static_cast<const volatile uint8_t*>(data)[i]);
+}
+
+}  // namespace
+
+uint64_t available_memory_bytes(const std::string& meminfo) {
+  std::ifstream in(meminfo);
+  std::string name, unit;
+  for (uint64_t kib = 0; in >> name >> kib; std::getline(in, unit))
+    if (name == "MemAvailable:") return kib << 10;
+  return UINT64_MAX;
+}
+
+FileBytes::~FileBytes() { close(); }
+
+void FileBytes::close() {
+  if (data_ != nullptr) munmap(data_, size_);
+  if (fd_ >= 0) ::close(fd_);
+  data_ = nullptr;
+  fd_ = -1;
+}
+
+FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  data_ = std::exchange(other.data_, nullptr);
+  size_ = std::exchange(other.size_, 0);
+  fd_ = std::exchange(other.fd_, -1);
+  return *this;
+}
+
+Result<FileBytes> FileBytes::map(const std::string& path) {
+  FileBytes out;
+  out.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (out.fd_ < 0) {
+    const int e = errno;
+    const bool absent = e == ENOENT || e == ENOTDIR;
+    return Status{absent ? Code::ERR_FILE_NOT_FOUND : Code::ERR_FILE_IO,
+                  path + ": expected a readable file, found: " + std::strerror(e)};
+  }
+  struct stat st {};
+  if (fstat(out.fd_, &st) != 0 || !S_ISREG(st.st_mode))
+    return Status{Code::ERR_FILE_IO, path + ": expected a regular file"};
+  out.size_ = static_cast<uint64_t>(st.st_size);
+  if (out.size_ == 0) return out;
+  void* p = mmap(nullptr, out.size_, PROT_READ, MAP_SHARED, out.fd_, 0);
+  if (p == MAP_FAILED) return io_error(path, "mapping failed", errno);
+  out.data_ = static_cast<uint8_t*>(p);
+  return out;
+}
+
+Status FileBytes::load(Loading loading, const std::string& path) {
+  switch (loading) {
+    case Loading::kReadahead:
+      // A hint: what it cannot do, page faults will.
+      madvise(data_, size_, MADV_WILLNEED);
+      break;
+    case Loading::kPrefault:
+      if (madvise(data_, size_, MADV_POPULATE_READ) == 0) break;
+      if (errno != EINVAL) return io_error(path, "reading failed", errno);
+      touch(data_, size_);
+      break;
+    case Loading::kHugePages:
+      SPIKED_TRY(copy(path));
+      break;
+    case Loading::kOnDemand:
+      break;
+  }
+  ::close(std::exchange(fd_, -1));
+  return {};
+}
+
+Status FileBytes::copy(const std::string& path) {
+  // Memory is promised freely and missed later, when it is written: so ask first.
+  const uint64_t available = available_memory_bytes();
+  if (size_ > available)
+    return {
+        Code::ERR_NO_MEMORY,
+        format("%s: a copy in huge pages: expected %llu bytes of memory available, found %llu", path.c_str(),
+               static_cast<unsigned long long>(size_), static_cast<unsigned long long>(available))};
+  // Room to begin at a huge page; what lies before and behind is given back.
+  const size_t room = size_ + kHugePageBytes;
+  void* p = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    return {Code::ERR_NO_MEMORY, format("%s: a copy in huge pages: expected %zu bytes, found: %s",
+                                        path.c_str(), room, std::strerror(errno))};
+  auto* begin = static_cast<uint8_t*>(p);
+  auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePageBytes - 1) /
+                                             kHugePageBytes * kHugePageBytes);
+  const size_t used = (size_ + page_bytes() - 1) / page_bytes() * page_bytes();
+  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
+  munmap(aligned + used, static_cast<size_t>(begin + room - (aligned + used)));
+  madvise(aligned, used, MADV_HUGEPAGE);
+  munmap(data_, size_);
+  data_ = aligned;
+  // Read, not copied from the mapping: its pages would count as resident, too.
+  for (uint64_t at = 0; at < size_;) {
+    const ssize_t n = pread(fd_, data_ + at, size_ - at, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(path, "reading failed", errno);
+    if (n == 0)
+      return {Code::ERR_FILE_IO,
+              format("%s: expected %llu bytes, found the end after %llu", path.c_str(),
+                     static_cast<unsigned long long>(size_), static_cast<unsigned long long>(at))};
+    at += static_cast<uint64_t>(n);
+  }
+  mprotect(data_, used, PROT_READ);
+  return {};
+}
+
+}  // namespace spiked

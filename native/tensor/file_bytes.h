@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace spiked {
+
+/// How a file's bytes come into memory.
+enum class Loading : int32_t {
+  kReadahead = 0,  ///< mapped; the kernel is told to read it all, and nobody waits
+  kPrefault = 1,   ///< mapped, read and entered into the page table before open returns
+  kHugePages = 2,  ///< copied into memory of its own, of huge pages where the kernel gives them
+  kOnDemand = 3    ///< mapped; pages are read when they are touched
+};
+
+/// A regular file's bytes, read-only, at a page boundary; given back at the end.
+class FileBytes {
+ public:
+  FileBytes() = default;
+  ~FileBytes();
+  FileBytes(FileBytes&& other) noexcept { *this = std::move(other); }
+  FileBytes& operator=(FileBytes&& other) noexcept;
+
+  /// Maps the file. Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO.
+  static Result<FileBytes> map(const std::string& path);
+
+  /// Brings the bytes into memory as told; the address may change.
+  /// Errors: ERR_NO_MEMORY when a copy does not fit what the machine has available; ERR_FILE_IO when the file shrank meanwhile.
+  Status load(Loading loading, const std::string& path);
+
+  const uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  Status copy(const std::string& path);
+  void close();
+
+  uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+  int fd_ = -1;
+};
+
+/// Bytes that the machine can give without swapping; the largest number when nobody says. `meminfo` is /proc/meminfo or a made-up one.
+uint64_t available_memory_bytes(const std::string& meminfo = "/proc/meminfo");
+
+}  // namespace spiked
