@@ -10,10 +10,7 @@ using layout::kPanelBytes;
 using layout::kPanelRows;
 
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
-constexpr size_t kLineBytes = 64;
 constexpr size_t kPageBytes = 4096;
-/// Wider rows push the activations out of L1; two panels a pass then halve their traffic.
-constexpr size_t kWideColumns = 4096;
 /// Weights that a batch goes through tile by tile: they should stay in L2.
 constexpr size_t kPanelBlockBytes = 128 * 1024;
 constexpr size_t kTokens = 3;
@@ -32,11 +29,11 @@ __m256 load_weights(const int8_t* w) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))));
 }
 
-/// n_panels neighbouring panels times n_tokens tokens, their 4 * n_panels * n_tokens sums in registers.
+/// n_panels panels, each `apart` panels after the one before, times n_tokens tokens: their 4 * n_panels * n_tokens sums in registers.
 template <size_t n_panels, size_t n_tokens>
-void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, float* y,
-              size_t y_stride) {
-  const size_t panel_bytes = kPanelRows * cols;
+void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stride, size_t cols, size_t apart,
+              float* y, size_t y_stride) {
+  const size_t step = apart * kPanelRows * cols;
   __m256 p[n_panels][n_tokens][kPanelRows];
   for (auto& panel : p) {
     for (auto& token : panel) {
@@ -45,14 +42,14 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
   }
   for (size_t c = 0; c < cols; c += kPanelBytes) {
     const int8_t* block = w + c * kPanelRows;
-    if constexpr (n_panels > 1) {
-      // The next panels in memory order, though these are walked side by side: the bus sees one stream. One panel at a time is
-      // such a stream by itself, and there a prefetch of every line cost a tenth of the bandwidth.
-      const int8_t* next = w + n_panels * (panel_bytes + c * kPanelRows);
-      for (size_t i = 0; i < n_panels * kBlockBytes; i += kLineBytes) __builtin_prefetch(next + i, 0, 2);
-    } else if (n_tokens == 1 && reinterpret_cast<uintptr_t>(block) % kPageBytes < kBlockBytes) {
+    if constexpr (n_tokens == 1) {
       // The hardware's fetching ahead ends with the page; a line of the next one, asked for in time, starts it there.
-      __builtin_prefetch(block + kPageBytes, 0, 2);
+#pragma GCC unroll 2
+      for (size_t i = 0; i < n_panels; ++i) {
+        const int8_t* at = block + i * step;
+        if (reinterpret_cast<uintptr_t>(at) % kPageBytes < kBlockBytes)
+          __builtin_prefetch(at + kPageBytes, 0, 2);
+      }
     }
 #pragma GCC unroll 4
     for (size_t j = 0; j < kPanelBytes; j += 8) {
@@ -63,7 +60,7 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
       for (size_t i = 0; i < n_panels; ++i) {
 #pragma GCC unroll 4
         for (size_t r = 0; r < kPanelRows; ++r) {
-          const __m256 weights = load_weights(block + i * panel_bytes + r * kPanelBytes + j);
+          const __m256 weights = load_weights(block + i * step + r * kPanelBytes + j);
 #pragma GCC unroll 3
           for (size_t t = 0; t < n_tokens; ++t) p[i][t][r] = _mm256_fmadd_ps(weights, xs[t], p[i][t][r]);
         }
@@ -71,23 +68,27 @@ void multiply(const int8_t* w, const float* scale, const float* x, size_t x_stri
     }
   }
   for (size_t i = 0; i < n_panels; ++i) {
-    const __m128 factor = _mm_loadu_ps(scale + i * kPanelRows);
+    const size_t row = i * apart * kPanelRows;
+    const __m128 factor = _mm_loadu_ps(scale + row);
     for (size_t t = 0; t < n_tokens; ++t) {
-      _mm_storeu_ps(y + t * y_stride + i * kPanelRows, _mm_mul_ps(factor, reduce_rows(p[i][t])));
+      _mm_storeu_ps(y + t * y_stride + row, _mm_mul_ps(factor, reduce_rows(p[i][t])));
     }
   }
 }
 
+/// Two panels at a time, since the four sums of one leave the multipliers waiting for their own results. Neighbouring panels would be
+/// two streams in one page, which the hardware's fetching ahead cannot tell apart (half of the bus); so one walks the first half of
+/// the panels and one the second.
 void multiply_one_token(const int8_t* w, const float* scale, const float* x, size_t cols, size_t panel_begin,
                         size_t panel_end, float* y) {
-  size_t panel = panel_begin;
-  for (; cols > kWideColumns && panel + 2 <= panel_end; panel += 2) {
+  const size_t half = (panel_end - panel_begin) / 2, second = panel_begin + half;
+  for (size_t panel = panel_begin; panel < second; ++panel) {
     const size_t row = panel * kPanelRows;
-    multiply<2, 1>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+    multiply<2, 1>(w + row * cols, scale + row, x, 0, cols, half, y + row, 0);
   }
-  for (; panel < panel_end; ++panel) {
-    const size_t row = panel * kPanelRows;
-    multiply<1, 1>(w + row * cols, scale + row, x, 0, cols, y + row, 0);
+  if (second + half < panel_end) {
+    const size_t row = (panel_end - 1) * kPanelRows;
+    multiply<1, 1>(w + row * cols, scale + row, x, 0, cols, 0, y + row, 0);
   }
 }
 
@@ -97,7 +98,7 @@ void multiply_tile(const int8_t* w, const float* scale, const float* x, size_t x
                    size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
   for (size_t panel = panel_begin; panel < panel_end; ++panel) {
     const size_t row = panel * kPanelRows;
-    multiply<1, n_tokens>(w + row * cols, scale + row, x, x_stride, cols, y + row, y_stride);
+    multiply<1, n_tokens>(w + row * cols, scale + row, x, x_stride, cols, 0, y + row, y_stride);
   }
 }
 

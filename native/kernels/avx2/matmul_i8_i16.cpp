@@ -12,6 +12,7 @@ using layout::kPanelRows;
 constexpr size_t kBlockBytes = kPanelRows * kPanelBytes;
 /// Weights that a batch goes through tile by tile: they should stay in L2.
 constexpr size_t kPanelBlockBytes = 128 * 1024;
+constexpr size_t kPageBytes = 4096;
 /// An int32 lane takes an eighth of these: 128 * 32639 * 256 < 2^31. Then the sums go on in f64, where they are exact too.
 constexpr size_t kNarrowColumns = 2048;
 
@@ -47,6 +48,12 @@ void multiply(const int8_t* w, const float* scale, const int16_t* q, const float
       for (__m256i& row : token) row = _mm256_setzero_si256();
     }
     for (size_t c = begin; c < end; c += kPanelBytes, w += kBlockBytes) {
+      if constexpr (n_tokens == 1) {
+        // The hardware's fetching ahead ends with the page; a line of the next one, asked for in time, starts it there: 1.1 of a plain
+        // read's bandwidth, against 0.9 without (docs/experiments.md).
+        if (reinterpret_cast<uintptr_t>(w) % kPageBytes < kBlockBytes)
+          __builtin_prefetch(w + kPageBytes, 0, 2);
+      }
       __m256i qs[n_tokens][2];
 #pragma GCC unroll 2
       for (size_t t = 0; t < n_tokens; ++t) {
