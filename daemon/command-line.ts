@@ -47,6 +47,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       "tokens that a request may reach, prompt included (default: the model's maximum)",
       integer,
     )
+    .option(
+      '--prefix-cache <MiB>',
+      'memory, a model, for what prompts left behind: requests that begin alike start there (default: none)',
+      integer,
+    )
     .addOption(
       new Option('--log-level <level>', 'log on stderr, JSON lines').choices(logLevels).default('info'),
     )
@@ -91,6 +96,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       isa: text('isa'),
       activations: text('activations') as DaemonOptions['activations'],
       context: number('context'),
+      prefixCacheMib: number('prefixCache'),
       logLevel: values['logLevel'] as DaemonOptions['logLevel'],
       drainMs: number('drainMs'),
       slowReaderMs: number('slowReaderMs'),

@@ -22,6 +22,8 @@ export interface DaemonOptions {
   activations?: 'f32' | 'i16' | 'i8' | undefined;
   /** Tokens that a request may reach, prompt included, instead of the model's own maximum. */
   context?: number | undefined;
+  /** MiB, a model, for what prompts left behind. Requests that begin alike start there; whether they did shows in their time. */
+  prefixCacheMib?: number | undefined;
   limits?: Partial<Limits> | undefined;
   logLevel?: (typeof logLevels)[number] | undefined;
   /** Milliseconds that running requests get to finish when the daemon stops. */
@@ -41,6 +43,7 @@ export interface Config {
   isa: string | undefined;
   activations: 'f32' | 'i16' | 'i8';
   context: number | undefined;
+  prefixCacheMib: number;
   limits: Limits;
   logLevel: (typeof logLevels)[number];
   drainMs: number;
@@ -68,6 +71,11 @@ const schema = z.strictObject({
     .min(1)
     .max(1 << 20)
     .optional(),
+  prefixCacheMib: z
+    .int()
+    .min(0)
+    .max(1 << 20)
+    .default(0),
   limits: limits.optional(),
   logLevel: z.enum(logLevels).default('info'),
   drainMs: milliseconds.default(5_000),
@@ -89,6 +97,7 @@ export function readConfig(options: DaemonOptions): Config {
     isa,
     activations,
     context,
+    prefixCacheMib,
     logLevel,
     drainMs,
     slowReaderMs,
@@ -105,6 +114,7 @@ export function readConfig(options: DaemonOptions): Config {
     isa,
     activations,
     context,
+    prefixCacheMib,
     limits: { ...defaultLimits(), ...options.limits },
     logLevel,
     drainMs,

@@ -36,6 +36,7 @@ export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): 
     loading: config.loading,
     isa: config.isa,
     activations: config.activations,
+    prefixCacheBytes: config.prefixCacheMib * 2 ** 20,
   });
   try {
     const state = await unlessAborted(openState(config, addon, engine, log), abort);

@@ -85,6 +85,7 @@ const serverMemory = {
     rss_bytes: field.count,
     model_bytes: field.count,
     copied_bytes: field.count,
+    prefix_cache_bytes: field.count,
     session_bytes: field.count,
   }),
   errors: [],
@@ -232,6 +233,8 @@ const textGenerate = {
     stop: z.string().optional(),
     prompt_tokens: field.count,
     generated_tokens: field.count,
+    /** Of the prompt: not computed but taken over from an earlier request that began alike. */
+    cached_tokens: field.count,
     seed: field.seed,
     timings: z.object({
       queued_ns: field.count,

@@ -29,6 +29,10 @@ export class ModelRegistry {
     return [...this.loaded.values()].reduce((sum, model) => sum + model.native.info.fileSizeBytes, 0);
   }
 
+  get prefixCacheBytes(): number {
+    return [...this.loaded.values()].reduce((sum, model) => sum + model.native.prefixCacheBytes(), 0);
+  }
+
   async list(): Promise<Result<'model.list'>['models']> {
     const rows = [];
     for (const { name, path } of await this.files.list()) {

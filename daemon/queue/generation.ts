@@ -247,6 +247,7 @@ export class Generation implements Job {
       stop_reason: reason,
       stop,
       prompt_tokens: this.prompt?.length ?? 0,
+      cached_tokens: stats?.cachedPositions ?? 0,
       generated_tokens: this.tokens.length,
       seed: seed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seed) : seed,
       timings: {

@@ -50,6 +50,9 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
       loading_value.IsUndefined()
           ? 0
           : args.choice(loading_value, "options.loading", {std::begin(kLoading), std::end(kLoading)});
+  const Napi::Value cache_value = args.property(options, "prefixCacheBytes", "options.prefixCacheBytes");
+  const double cache_bytes =
+      cache_value.IsUndefined() ? 0 : args.integer(cache_value, "options.prefixCacheBytes", 0, 0x1p53 - 1);
   if (args.failed()) return raise(env, args.failure());
   const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
   if (precision == std::end(kActivations))
@@ -59,7 +62,9 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   const spiked_engine_options c_options{static_cast<uint32_t>(threads),
                                         isa_value.IsUndefined() ? nullptr : isa.c_str(),
                                         static_cast<int32_t>(precision - std::begin(kActivations)),
-                                        cpus.c_str(), static_cast<int32_t>(loading)};
+                                        cpus.c_str(),
+                                        static_cast<int32_t>(loading),
+                                        static_cast<uint64_t>(cache_bytes)};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));

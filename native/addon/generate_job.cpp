@@ -13,7 +13,7 @@ constexpr size_t kMostAhead = 256;
 /// A step that comes sooner after the last call for JavaScript waits for the next one: waking a thread costs as much as a small model's step.
 constexpr uint64_t kHoldNs = 1'000'000;
 /// Numbers of a row.
-constexpr size_t kColumns = 25;
+constexpr size_t kColumns = 26;
 constexpr uint64_t kNsPerS = 1'000'000'000;
 
 }  // namespace
@@ -124,6 +124,7 @@ double* GenerateJob::write_row(const Taken& taken, double* row) const {
       static_cast<double>(stats.bytes_touched),
       static_cast<double>(stats.kv_bytes_touched),
       static_cast<double>(stats.state_bytes),
+      static_cast<double>(stats.cached_positions),
   };
   static_assert(std::size(columns) == kColumns);
   return std::copy(std::begin(columns), std::end(columns), row);

@@ -12,6 +12,7 @@ Napi::Function Model::define(Napi::Env env) {
                      {
                          InstanceMethod<&Model::check_head>("checkHead"),
                          InstanceMethod<&Model::open_session>("openSession"),
+                         InstanceMethod<&Model::prefix_cache_bytes>("prefixCacheBytes"),
                          InstanceMethod<&Model::close>("close"),
                      });
 }
@@ -50,6 +51,11 @@ Napi::Value Model::check_head(const Napi::CallbackInfo& info) {
   if (spiked_model_check_head(handle_.get(), &head, &error) != SPIKED_OK)
     return raise(env, failure_of(error));
   return env.Undefined();
+}
+
+Napi::Value Model::prefix_cache_bytes(const Napi::CallbackInfo& info) {
+  const uint64_t n = handle_ ? spiked_model_prefix_cache_bytes(handle_.get()) : 0;
+  return Napi::Number::New(info.Env(), static_cast<double>(n));
 }
 
 Napi::Value Model::open_session(const Napi::CallbackInfo& info) {

@@ -49,6 +49,7 @@ Napi::Object stats_value(Napi::Env env, const spiked_session_stats& stats) {
   out["bytesTouched"] = number(stats.bytes_touched);
   out["kvBytesTouched"] = number(stats.kv_bytes_touched);
   out["stateBytes"] = number(stats.state_bytes);
+  out["cachedPositions"] = number(stats.cached_positions);
   return out;
 }
 

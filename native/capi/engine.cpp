@@ -24,10 +24,10 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     if (loading < SPIKED_LOADING_READAHEAD || loading > SPIKED_LOADING_HUGE_PAGES)
       return {Code::ERR_INVALID_ARGUMENT,
               format("loading: expected 0 (readahead), 1 (prefault) or 2 (huge pages), found %d", loading)};
-    auto engine =
-        Engine::open({options->n_threads, options->isa != nullptr ? options->isa : "",
-                      static_cast<ops::Activations>(activations),
-                      options->cpus != nullptr ? options->cpus : "", static_cast<Loading>(loading)});
+    auto engine = Engine::open({options->n_threads, options->isa != nullptr ? options->isa : "",
+                                static_cast<ops::Activations>(activations),
+                                options->cpus != nullptr ? options->cpus : "", static_cast<Loading>(loading),
+                                options->prefix_cache_bytes});
     if (!engine.ok()) return engine.status();
     *out = new spiked_engine{engine.take()};
     return {};

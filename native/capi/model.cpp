@@ -61,3 +61,7 @@ void spiked_model_get_info(const spiked_model* model, spiked_model_info* out) {
   out->tokenizer_offset_bytes = m.tokenizer_offset_bytes;
   out->tokenizer_size_bytes = m.tokenizer_size_bytes;
 }
+
+uint64_t spiked_model_prefix_cache_bytes(const spiked_model* model) {
+  return model->model->prefixes ? model->model->prefixes->size_bytes() : 0;
+}

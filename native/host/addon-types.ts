@@ -240,6 +240,8 @@ export interface SessionStats {
   bytesTouched: number;
   kvBytesTouched: number;
   stateBytes: number;
+  /** Of `position`: taken over from the prefix cache instead of computed. */
+  cachedPositions: number;
 }
 
 export interface Probability {
@@ -306,6 +308,8 @@ export interface NativeModel {
   /** Throws when the model cannot serve the head. */
   checkHead(head: HeadSettings): void;
   openSession(): NativeSession;
+  /** What its prefix cache holds now. */
+  prefixCacheBytes(): number;
   close(): void;
 }
 
@@ -328,6 +332,11 @@ export interface EngineOptions {
   cpus?: string | undefined;
   /** `readahead` when absent. */
   loading?: Loading | undefined;
+  /**
+   * Of each model: what prompts before left behind. Sessions that begin alike take it over, in steps of 32 ids, with the same bits.
+   * None when absent.
+   */
+  prefixCacheBytes?: number | undefined;
 }
 
 export interface NativeEngine {

@@ -1,7 +1,7 @@
 import type { GeneratedStep, HeadMode } from './addon-types.js';
 
 /** Numbers of a row, in the order of GenerateJob::write_row, native/addon/generate_job.cpp. */
-const columns = 25;
+const columns = 26;
 
 const modes: readonly HeadMode[] = ['full', 'scan', 'gate', 'certified'];
 
@@ -46,6 +46,7 @@ function stepAt(rows: Float64Array, at: number): GeneratedStep {
       bytesTouched: column(22),
       kvBytesTouched: column(23),
       stateBytes: column(24),
+      cachedPositions: column(25),
     },
   };
 }

@@ -17,6 +17,7 @@ struct EngineOptions {
   ops::Activations activations = ops::Activations::kF32;
   std::string cpus;  ///< of the workers, as place() takes them
   Loading loading = Loading::kReadahead;
+  size_t prefix_cache_bytes = 0;  ///< of each model (session/prefix_cache.h); 0: none
 };
 
 /// An instruction set and worker threads; shared by every model and session that compute with them.
@@ -26,6 +27,7 @@ struct Engine {
   ops::Activations activations;  ///< of the blocks' dense products; the full head always takes f32
   Loading loading;               ///< of its models' files
   std::string cpus;              ///< those that the workers keep to, or "none"
+  size_t prefix_cache_bytes;     ///< of each model
 
   /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY.
   static Result<std::shared_ptr<Engine>> open(const EngineOptions& options);

@@ -71,6 +71,8 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
         path + ": metadata \"symboliclight.data_sha256\": expected 64 lower-case hexadecimal digits"};
   m->data_sha256 = std::string(digest.value());
   SPIKED_TRY(read_tokenizer(*m->file, *m));
+  if (m->engine->prefix_cache_bytes != 0)
+    m->prefixes = std::make_shared<PrefixCache>(m->engine->prefix_cache_bytes);
   return std::shared_ptr<const Model>(std::move(m));
 }
 

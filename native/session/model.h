@@ -5,6 +5,7 @@
 #include "head/coarse.h"
 #include "models/symboliclight/weights.h"
 #include "session/engine.h"
+#include "session/prefix_cache.h"
 
 namespace spiked {
 
@@ -18,6 +19,9 @@ struct Model {
   uint64_t tokenizer_offset_bytes = 0, tokenizer_size_bytes = 0;
   /// The certified head's tables, made when first needed (session/calibration). One thread computes at a time, so nothing guards it.
   mutable std::shared_ptr<const head::Coarse> coarse;
+
+  /// What prompts before left behind; null unless the engine has room for it.
+  std::shared_ptr<PrefixCache> prefixes;
 
   /// Maps, or copies as the engine says, and checks; does not look at the large tensors.
   /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR; ERR_NO_MEMORY.

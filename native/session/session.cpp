@@ -36,13 +36,15 @@ Session::Session(std::shared_ptr<const Model> model)
       logits_(head::kMaxRows * heads_.full().logits_stride()),
       sampler_(style_of(model_->config.form), model_->config.vocab_size) {
   history_.reserve(model_->config.max_context);  // a token should allocate nothing
+  begin_prefix();
 }
 
 void Session::reset() {
   state_.clear();
   history_.clear();
   activity_ = {};
-  bytes_touched_ = kv_bytes_touched_ = 0;
+  bytes_touched_ = kv_bytes_touched_ = cached_positions_ = 0;
+  begin_prefix();
   last_ = hidden_ = nullptr;
   torn_ = false;
   cancel_.store(false, std::memory_order_relaxed);
@@ -59,7 +61,31 @@ Status Session::check_ids(const int32_t* ids, size_t n) const {
   return {};
 }
 
+void Session::advance(const int32_t* ids, size_t n, const float* hidden,
+                      const symboliclight::Activity& seen) {
+  history_.insert(history_.end(), ids, ids + n);
+  hidden_ = hidden;
+  activity_.mixer_active += seen.mixer_active;
+  activity_.ffn_active += seen.ffn_active;
+  activity_.mixer_total += seen.mixer_total;
+  activity_.ffn_total += seen.ffn_total;
+}
+
+bool Session::take_over(const int32_t* ids, size_t n) {
+  if (!prefix_ || n != PrefixCache::kIds || torn_ || cancel_.load(std::memory_order_relaxed)) return false;
+  const PrefixCache::Place found = model_->prefixes->find(prefix_, ids);
+  if (!found) return false;
+  found->gain.add_to(state_);
+  float* hidden = scratch_.stream.c.data() + (n - 1) * scratch_.d_stride;
+  std::copy(found->hidden.begin(), found->hidden.end(), hidden);
+  advance(ids, n, hidden, found->activity);
+  cached_positions_ += n;
+  prefix_ = found;
+  return true;
+}
+
 Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
+  if (take_over(ids, n)) return {};
   const symboliclight::Pass p{*model_->engine->pool,
                               *model_->engine->isa->kernels,
                               model_->config,
@@ -73,12 +99,9 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
     last_ = hidden_ = nullptr;
     return {Code::ERR_CANCELLED, "cancelled"};
   }
-  history_.insert(history_.end(), ids, ids + n);
-  hidden_ = scratch_.stream.c.data() + (n - 1) * scratch_.d_stride;
-  activity_.mixer_active += seen.mixer_active;
-  activity_.ffn_active += seen.ffn_active;
-  activity_.mixer_total += seen.mixer_total;
-  activity_.ffn_total += seen.ffn_total;
+  advance(ids, n, scratch_.stream.c.data() + (n - 1) * scratch_.d_stride, seen);
+  if (prefix_)
+    prefix_ = n == PrefixCache::kIds ? model_->prefixes->keep(prefix_, ids, state_, hidden_, seen) : nullptr;
   bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
                     n * model_->config.embed_dim * sizeof(float);
   kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
@@ -101,6 +124,8 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
   const size_t v = model_->config.vocab_size;
   bytes_touched_ = kv_bytes_touched_ = 0;
   last_ = nullptr;
+  // Whoever looks at every position needs every position's pass.
+  if (mode == LogitsMode::kAll || trace != nullptr) prefix_ = nullptr;
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
     if (trace != nullptr) {
@@ -195,6 +220,7 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
   logprobs[0] = 0;
   if (masked_mass != nullptr) masked_mass[0] = 0;
   bytes_touched_ = kv_bytes_touched_ = 0;
+  prefix_ = nullptr;
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
     SPIKED_TRY(pass(ids + at, batch, nullptr));
@@ -235,6 +261,7 @@ SessionStats Session::stats() const {
   s.activity = activity_;
   s.bytes_touched = bytes_touched_;
   s.kv_bytes_touched = kv_bytes_touched_;
+  s.cached_positions = cached_positions_;
   s.state_bytes =
       state_.size_bytes() + scratch_.size_bytes() + heads_.size_bytes() + logits_.size() * sizeof(float);
   return s;

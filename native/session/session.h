@@ -19,6 +19,7 @@ struct SessionStats {
   symboliclight::Activity activity;
   uint64_t bytes_touched = 0, kv_bytes_touched = 0;  ///< of the last forward
   uint64_t state_bytes = 0;
+  uint64_t cached_positions = 0;  ///< taken over from the prefix cache instead of computed
 };
 
 /// One sequence: its state, its history, its generator. Thread-compatible; cancel() is thread-safe.
@@ -74,6 +75,11 @@ class Session {
  private:
   Status check_ids(const int32_t* ids, size_t n) const;
   Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
+  /// What is left to do when the state is after n more ids: hidden is the last one's, in scratch_.
+  void advance(const int32_t* ids, size_t n, const float* hidden, const symboliclight::Activity& seen);
+  /// Takes over what an earlier sequence computed for these ids, if there is such.
+  bool take_over(const int32_t* ids, size_t n);
+  void begin_prefix() { prefix_ = model_->prefixes ? model_->prefixes->root() : nullptr; }
   /// Runs the head over rows [begin, begin + n) of the last pass; logits_ holds [n, stride] after.
   void run_head(size_t begin, size_t n);
   Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
@@ -91,6 +97,8 @@ class Session {
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;
   symboliclight::Activity activity_;
+  PrefixCache::Place prefix_;  // where the ids so far are in the prefix cache; null once they are not
+  uint64_t cached_positions_ = 0;
   uint64_t bytes_touched_ = 0, kv_bytes_touched_ = 0;
   std::atomic<bool> cancel_{false};
   bool profiled_ = false;

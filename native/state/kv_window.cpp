@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <new>
 
 namespace spiked {
@@ -38,6 +39,26 @@ size_t KvWindow::visible(size_t layer, size_t t, uint32_t* rows) const {
   for (size_t j = 0; j < n_anchors && j < oldest; ++j) take(j);
   for (size_t j = oldest, s = slot(oldest); j <= t; ++j, s = s + 1 == n_slots() ? n_anchors : s + 1) take(s);
   return n;
+}
+
+void KvWindow::take(size_t begin, size_t n, float* out, uint8_t* spiked) const {
+  for (size_t layer = 0; layer < shape_.n_layers; ++layer) {
+    for (size_t i = 0; i < n; ++i) *spiked++ = spiked_[layer * n_slots() + slot(begin + i)];
+    for (size_t run = 0; run < runs(); ++run) {
+      for (size_t i = 0; i < n; ++i, out += stride_)
+        std::memcpy(out, rows_.data() + run_at(layer, run, begin + i), stride_ * sizeof(float));
+    }
+  }
+}
+
+void KvWindow::put(size_t begin, size_t n, const float* in, const uint8_t* spiked) {
+  for (size_t layer = 0; layer < shape_.n_layers; ++layer) {
+    for (size_t i = 0; i < n; ++i) spiked_[layer * n_slots() + slot(begin + i)] = *spiked++;
+    for (size_t run = 0; run < runs(); ++run) {
+      for (size_t i = 0; i < n; ++i, in += stride_)
+        std::memcpy(rows_.data() + run_at(layer, run, begin + i), in, stride_ * sizeof(float));
+    }
+  }
 }
 
 std::vector<int32_t> KvWindow::kept(size_t n) const {

@@ -42,6 +42,16 @@ class KvWindow {
   size_t visible(size_t layer, size_t t, uint32_t* rows) const;
   size_t max_visible() const { return shape_.n_anchors + shape_.window + 1; }
 
+  /// Floats and marks of n positions, as take() gives them.
+  size_t taken_floats(size_t n) const { return shape_.n_layers * runs() * n * stride_; }
+  size_t taken_marks(size_t n) const { return shape_.n_layers * n; }
+  /// Copies the keys, values and marks of positions [begin, begin + n), all of them still in the window, out of it; put() back in.
+  ///
+  /// out, in  f32 [taken_floats(n)]
+  /// spiked   [taken_marks(n)]
+  void take(size_t begin, size_t n, float* out, uint8_t* spiked) const;
+  void put(size_t begin, size_t n, const float* in, const uint8_t* spiked);
+
   /// Positions kept once `n` have been fed: anchors and the last window + 1, ascending.
   std::vector<int32_t> kept(size_t n) const;
   /// Forgets all positions; their memory stays.
@@ -55,6 +65,11 @@ class KvWindow {
   size_t slot(size_t pos) const {
     const size_t n = shape_.n_anchors;
     return pos < n ? pos : n + (pos - n) % (shape_.window + shape_.max_batch);
+  }
+  // Runs of a layer's block: keys and values of each head.
+  size_t runs() const { return 2 * shape_.n_heads; }
+  size_t run_at(size_t layer, size_t run, size_t pos) const {
+    return ((layer * runs() + run) * kBlock + row(pos)) * stride_;
   }
   size_t row_of(size_t slot) const { return slot / kBlock * block_rows_ + slot % kBlock; }
 

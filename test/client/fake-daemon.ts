@@ -62,6 +62,7 @@ export function summary(stream: unknown, extra: object = {}): object {
       text: 'a',
       stop_reason: 'length',
       prompt_tokens: 1,
+      cached_tokens: 0,
       generated_tokens: 1,
       seed: 7,
     },

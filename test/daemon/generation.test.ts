@@ -62,7 +62,7 @@ function rowsOf(steps: GeneratedStep[]): Float64Array {
       ...[0, Number(head.triggered), Number(head.proved), Number(head.fellBack), head.gap, head.rows],
       ...[head.survivors, head.idBefore, 0, 0, 0, head.verificationNs, head.bytes],
       ...[stats.position, stats.mixerActive, stats.ffnActive, stats.mixerTotal, stats.ffnTotal],
-      ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes],
+      ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes, stats.cachedPositions],
     ]),
   );
 }
@@ -90,6 +90,7 @@ function setup({
     bytesTouched: 0,
     kvBytesTouched: 0,
     stateBytes: 77,
+    cachedPositions: 0,
   });
   const session = {
     seed: (seed: bigint) => calls.push(`seed ${String(seed)}`),

@@ -1,5 +1,7 @@
 #include "models/symboliclight/state.h"
 
+#include <algorithm>
+
 #include "tensor/matrix.h"
 
 namespace spiked::symboliclight {
@@ -17,6 +19,28 @@ void State::clear() {
 
 size_t State::size_bytes() const {
   return (membrane.size() + decay.size()) * sizeof(float) + kv.size_bytes();
+}
+
+StateGain::StateGain(const State& state, size_t n)
+    : n_(n),
+      values_(state.membrane.size() + state.decay.size() + state.kv.taken_floats(n)),
+      spiked_(state.kv.taken_marks(n)) {
+  float* at = std::copy_n(state.membrane.data(), state.membrane.size(), values_.data());
+  at = std::copy_n(state.decay.data(), state.decay.size(), at);
+  state.kv.take(state.position - n, n, at, spiked_.data());
+}
+
+void StateGain::add_to(State& state) const {
+  const float* at = values_.data();
+  std::copy_n(at, state.membrane.size(), state.membrane.data());
+  std::copy_n(at += state.membrane.size(), state.decay.size(), state.decay.data());
+  state.kv.put(state.position, n_, at + state.decay.size(), spiked_.data());
+  state.position += n_;
+}
+
+size_t StateGain::size_bytes(const State& state, size_t n) {
+  return (state.membrane.size() + state.decay.size() + state.kv.taken_floats(n)) * sizeof(float) +
+         state.kv.taken_marks(n);
 }
 
 Stream::Stream(size_t n_positions, size_t d_stride, size_t f_stride)

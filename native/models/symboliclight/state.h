@@ -24,6 +24,22 @@ struct State {
   size_t size_bytes() const;
 };
 
+/// What a state gained by the last n ids that it was fed, n <= kMaxBatch: their keys and values, and the rest of it as it then was.
+class StateGain {
+ public:
+  StateGain() = default;
+  StateGain(const State& state, size_t n);
+
+  /// Makes a state that stands where those ids were fed what the one after them was.
+  void add_to(State& state) const;
+  static size_t size_bytes(const State& state, size_t n);
+
+ private:
+  size_t n_ = 0;
+  std::vector<float> values_;    // membrane, decay, then what the window's take() gives
+  std::vector<uint8_t> spiked_;  // the window's marks
+};
+
 /// What every worker reads of up to B positions: the residual stream and the spikes that it caused.
 struct Stream {
   Stream() = default;
