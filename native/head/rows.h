@@ -26,7 +26,7 @@ inline constexpr size_t kPanelsAtOnce = 16;
 /// Shares out the rows of a matrix in units of w.row_unit() (Team::split), in runs of memory that are long, and short at the end.
 template <typename F>
 void split_rows(Team& team, const Matrix& w, F&& body) {
-  constexpr size_t kMostRunBytes = size_t{256} << 10, kLeastRunBytes = size_t{12} << 10;
+  constexpr size_t kMostRunBytes = size_t{1024} << 10, kLeastRunBytes = size_t{48} << 10;
   const size_t unit_bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
   team.split(w.n_row_units(), std::max<size_t>(1, kLeastRunBytes / unit_bytes),
              std::max<size_t>(1, kMostRunBytes / unit_bytes), body);

@@ -27,7 +27,7 @@ class Team {
   /// Every worker of the region must call it, with the same n (<= kMaxUnits), and at most kMaxSplits times between two barriers. Results must
   /// not depend on who does what. A team of one does all in one call.
   ///
-  /// least, most  units of one call; a quarter of what is left of the share, within these
+  /// least, most  units of one call; half of what is left of the share, within these
   template <typename F>
   void split(size_t n, size_t least, size_t most, F&& body) {
     if (size_ == 1) {

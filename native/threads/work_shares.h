@@ -29,7 +29,7 @@ class WorkShares {
   /// The next units that worker `index` should do, into `out`; false when none is left.
   ///
   /// n            units of the split, at most kMaxUnits
-  /// least, most  units taken at once: a quarter of what is left, within these
+  /// least, most  units taken at once: half of what is left, within these
   bool take(unsigned index, uint16_t split, size_t n, size_t least, size_t most, Range& out) {
     for (;;) {
       if (take_own(index, split, n, least, most, out)) return true;
@@ -64,7 +64,7 @@ class WorkShares {
     for (;;) {
       const Range r = left(old, index, split, n);
       const size_t n_left = r.end - r.begin;
-      const size_t taken = std::min(n_left, std::clamp(n_left / 4, least, most));
+      const size_t taken = std::min(n_left, std::clamp(n_left / 2, least, most));
       // An empty share is written too: its word must not be taken for a whole share after many splits.
       if (own.compare_exchange_weak(old, pack(split, {r.begin + taken, r.end}), std::memory_order_relaxed)) {
         out = {r.begin, r.begin + taken};

@@ -19,7 +19,7 @@ namespace spiked::symboliclight {
 namespace {
 
 /// Bytes of weights that a worker takes at once: one stream, so as many as can be; the least is what cores may differ by at the end.
-constexpr size_t kMostRunBytes = size_t{256} << 10, kLeastRunBytes = size_t{12} << 10;
+constexpr size_t kMostRunBytes = size_t{1024} << 10, kLeastRunBytes = size_t{48} << 10;
 /// Active columns likewise: each call begins with fetches that nothing has asked for ahead.
 constexpr size_t kMostColumns = 1024, kLeastColumns = 64;
 

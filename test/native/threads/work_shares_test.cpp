@@ -27,19 +27,15 @@ const unit::Unit order_unit(
               r.begin == begin && r.end == end,
               format("worker %u: expected %zu to %zu, found %zu to %zu", worker, begin, end, r.begin, r.end));
       };
-      takes(0, 0, 8);    // a quarter of 32
-      takes(0, 8, 14);   // of 24
-      takes(0, 14, 18);  // of 18
-      takes(1, 32, 40);  // has 40 to 64 left
-      takes(0, 18, 21);
-      takes(0, 21, 23);
-      takes(0, 23, 25);
-      takes(0, 25, 27);
-      takes(0, 27, 29);
-      takes(0, 29, 31);
+      takes(0, 0, 10);   // half of 32, at most 10
+      takes(0, 10, 20);  // of 22
+      takes(0, 20, 26);  // of 12
+      takes(1, 32, 42);  // has 42 to 64 left
+      takes(0, 26, 29);
+      takes(0, 29, 31);  // at least 2
       takes(0, 31, 32);
-      takes(0, 80, 84);  // worker 2 has not begun: the back half of 64 to 96
-      takes(2, 64, 68);
+      takes(0, 80, 88);  // worker 2 has not begun: the back half of 64 to 96
+      takes(2, 64, 72);
     });
 
 const unit::Unit once_unit("work shares: every unit is taken once, whatever the order of the workers",
