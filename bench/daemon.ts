@@ -13,9 +13,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { connect, type Client } from '../client/index.js';
-import { describeError } from '../client/ctl/exit.js';
 import { machineFacts, modelFacts } from '../client/ctl/bench/facts.js';
 import { greedy } from '../client/ctl/bench/greedy.js';
 import { arbitraryIds } from '../client/ctl/bench/rounds.js';
@@ -26,6 +25,7 @@ import { printJson } from '../client/ctl/output.js';
 import { SpikedError } from '../client/protocol/errors.js';
 import { generatedSteps, type NativeModel } from '../native/host/index.js';
 import { packageRoot } from '../native/host/package-root.js';
+import { runProgram } from './run-program.js';
 
 interface Options {
   threads: number;
@@ -229,15 +229,4 @@ async function start(model: string, threads: number): Promise<Daemon> {
   };
 }
 
-try {
-  await program
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
-    .parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError && error.exitCode === 0)) {
-    const { line, status } = describeError(error);
-    process.stderr.write(`${line.replace(/^spikectl: /, '')}\n`);
-    process.exitCode = status;
-  }
-}
+await runProgram(program);

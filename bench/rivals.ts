@@ -12,8 +12,7 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { describeError } from '../client/ctl/exit.js';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { integer } from '../client/ctl/options.js';
 import { printJson, printLine, table } from '../client/ctl/output.js';
 import { interleave, spreadOf } from '../client/ctl/bench/stats.js';
@@ -21,6 +20,7 @@ import { SpikedError } from '../client/protocol/errors.js';
 import { addon } from '../native/host/index.js';
 import { packageRoot } from '../native/host/package-root.js';
 import { runLlama } from './rivals/llama.js';
+import { runProgram } from './run-program.js';
 
 type Kind = 'decode' | 'prefill';
 
@@ -260,15 +260,4 @@ function shown(rows: readonly NonNullable<ReturnType<typeof compared>>[]): strin
   ]);
 }
 
-try {
-  await program
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
-    .parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError && error.exitCode === 0)) {
-    const { line, status } = describeError(error);
-    process.stderr.write(`${line.replace(/^spikectl: /, '')}\n`);
-    process.exitCode = status;
-  }
-}
+await runProgram(program);

@@ -1,6 +1,4 @@
 #pragma once
-#include <algorithm>
-
 #include "ops/linear.h"
 #include "tensor/matrix.h"
 #include "threads/pool.h"
@@ -23,13 +21,11 @@ void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* 
 /// Chosen panels that a worker takes at once: they lie apart in memory anyway.
 inline constexpr size_t kPanelsAtOnce = 16;
 
-/// Shares out the rows of a matrix in units of w.row_unit() (Team::split), in runs of memory that are long, and short at the end.
+/// Shares out the rows of a matrix in units of w.row_unit() (Team::split).
 template <typename F>
 void split_rows(Team& team, const Matrix& w, F&& body) {
-  constexpr size_t kMostRunBytes = size_t{1024} << 10, kLeastRunBytes = size_t{48} << 10;
-  const size_t unit_bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
-  team.split(w.n_row_units(), std::max<size_t>(1, kLeastRunBytes / unit_bytes),
-             std::max<size_t>(1, kMostRunBytes / unit_bytes), body);
+  const ops::Runs runs = ops::runs(w);
+  team.split(w.n_row_units(), runs.least, runs.most, body);
 }
 
 /// Least bytes of weights that one row's exact logit reads.

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "kernels/kernels.h"
 #include "tensor/matrix.h"
 
@@ -18,6 +20,18 @@ struct QuantizedRows {
   float* scale;
   size_t stride;
 };
+
+/// Units of rows (Matrix::row_unit) that a worker takes of a product at once: each run is one stream of memory, so as long as can be,
+/// and the least is what workers may differ by at the end (docs/experiments.md).
+struct Runs {
+  size_t least, most;
+};
+
+inline Runs runs(const Matrix& w) {
+  constexpr size_t kLeastBytes = size_t{48} << 10, kMostBytes = size_t{1} << 20;
+  const size_t unit_bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
+  return {std::max<size_t>(1, kLeastBytes / unit_bytes), std::max<size_t>(1, kMostBytes / unit_bytes)};
+}
 
 /// Fills `rows` from x, f32 [batch, x_stride], n values a row.
 inline void quantize(const kernels::Kernels& k, const float* x, size_t x_stride, size_t batch, size_t n,

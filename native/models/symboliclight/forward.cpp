@@ -18,9 +18,7 @@
 namespace spiked::symboliclight {
 namespace {
 
-/// Bytes of weights that a worker takes at once: one stream, so as many as can be; the least is what cores may differ by at the end.
-constexpr size_t kMostRunBytes = size_t{1024} << 10, kLeastRunBytes = size_t{48} << 10;
-/// Active columns likewise: each call begins with fetches that nothing has asked for ahead.
+/// Active columns that a worker takes at once: each call begins with fetches that nothing has asked for ahead.
 constexpr size_t kMostColumns = 1024, kLeastColumns = 64;
 
 /// One worker's walk through the model; all workers walk together and meet at barriers.
@@ -155,12 +153,11 @@ class Walk {
   // This worker's share of the rows of w, in units of w.row_unit().
   Range units(const Matrix& w) const { return share(w.n_row_units(), 1, team_.index(), team_.size()); }
 
-  // Shares out the rows of a dense product, in units of w.row_unit(): runs of memory that are long, and short at the end.
+  // Shares out n units of rows of a dense product by w.
   template <typename F>
   void split_units(const Matrix& w, size_t n, F&& body) {
-    const size_t bytes = w.packed.size_bytes(w.dtype) / w.n_row_units();
-    const auto units_of = [&](size_t run_bytes) { return std::max<size_t>(1, run_bytes / bytes); };
-    team_.split(n, units_of(kLeastRunBytes), units_of(kMostRunBytes), body);
+    const ops::Runs runs = ops::runs(w);
+    team_.split(n, runs.least, runs.most, body);
   }
 
   // The input of the dense products that follow, as they take it.
