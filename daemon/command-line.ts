@@ -95,7 +95,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       loading: loadingOf(values),
       isa: text('isa'),
       activations: text('activations') as DaemonOptions['activations'],
-      context: number('context'),
+      contextTokens: number('context'),
       prefixCacheMib: number('prefixCache'),
       logLevel: values['logLevel'] as DaemonOptions['logLevel'],
       drainMs: number('drainMs'),

@@ -54,7 +54,3 @@ export type LimitName = keyof typeof limitTable;
 export type Limits = Record<LimitName, number>;
 
 export const limitNames = Object.keys(limitTable) as LimitName[];
-
-export function defaultLimits(): Limits {
-  return Object.fromEntries(limitNames.map((name) => [name, limitTable[name].default])) as Limits;
-}

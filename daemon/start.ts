@@ -81,7 +81,7 @@ async function openState(
       'ERR_MODEL_NOT_FOUND',
       `--model ${config.models.join(', ')}: expected a .gguf file, found none`,
     );
-  const models = new ModelRegistry(engine, files, first.name, config.context, (path, model) =>
+  const models = new ModelRegistry(engine, files, first.name, config.contextTokens, (path, model) =>
     openModelTokenizer(path, model, config.limits.max_text_bytes),
   );
   for (const { path, name } of await files.initial()) {
