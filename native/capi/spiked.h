@@ -355,7 +355,7 @@ typedef struct spiked_session_stats {
       bytes_touched; /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
   uint64_t
       kv_bytes_touched; /* least bytes of keys and values that it had to read: of each pass's position that sees most */
-  uint64_t state_bytes;      /* state and scratch allocated */
+  uint64_t state_bytes;      /* the state: keys and values, decay state, membrane */
   uint64_t cached_positions; /* of position: taken over from the prefix cache instead of computed */
 } spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);

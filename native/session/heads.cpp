@@ -16,7 +16,7 @@ size_t n_best(const sampler::Settings& s) { return s.temperature == 0.0f ? 1 : s
 
 }  // namespace
 
-Heads::Heads(std::shared_ptr<const Model> model) : model_(std::move(model)), full_(model_->weights.head) {}
+Heads::Heads(const Model& model) : model_(model), full_(model.weights.head) {}
 
 head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
   head::Rules rules{ask.valid, nullptr, ask.sampling.repetition_penalty};
@@ -34,14 +34,14 @@ head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
 
 Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
                   std::span<const int32_t>* rows, head::Step* step) {
-  const HeadWeights& w = model_->weights.head;
+  const HeadWeights& w = model_.weights.head;
   SPIKED_TRY(ask.head.check(w));
   *step = {};
   *rows = {};
   head::Mode mode = needs_every_row(ask) ? head::Mode::kFull : ask.head.mode;
   if (mode == head::Mode::kCertified && n_best(ask.sampling) == 0) mode = head::Mode::kFull;
-  Pool& pool = *model_->engine->pool;
-  const kernels::Kernels& k = *model_->engine->isa->kernels;
+  Pool& pool = *model_.engine->pool;
+  const kernels::Kernels& k = *model_.engine->isa->kernels;
   if (mode == head::Mode::kFull) {
     Clock clock(true);
     full_.run(pool, k, hidden, 0, 1, logits);
@@ -70,16 +70,16 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
 
 Status Heads::certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
                         std::span<const int32_t>* rows, head::Step* step) {
-  const HeadWeights& w = model_->weights.head;
+  const HeadWeights& w = model_.weights.head;
   if (!certified_) {
-    auto coarse = coarse_head(model_);
+    auto coarse = coarse_head(model_.shared_from_this());
     if (!coarse.ok()) return coarse.status();
     coarse_ = coarse.take();
-    certified_ = std::make_unique<head::Certified>(w, *coarse_, model_->engine->pool->size());
+    certified_ = std::make_unique<head::Certified>(w, *coarse_, model_.engine->pool->size());
   }
   const size_t cap = ask.head.cap == 0 ? w.output.rows * 3 / 8 : ask.head.cap;
   const std::vector<int32_t>& survivors =
-      certified_->run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, n_best(ask.sampling), cap,
+      certified_->run(*model_.engine->pool, *model_.engine->isa->kernels, hidden, n_best(ask.sampling), cap,
                       rules, logits, *step);
   if (!step->fell_back) *rows = survivors;
   return {};

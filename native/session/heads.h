@@ -17,10 +17,10 @@ struct Ask {
   head::Settings head;
 };
 
-/// A session's heads, made when first asked for: one hidden state to the logits that the sampler may choose from.
+/// A model's heads, made when first asked for: one hidden state to the logits that the sampler may choose from.
 class Heads {
  public:
-  explicit Heads(std::shared_ptr<const Model> model);
+  explicit Heads(const Model& model);
 
   /// logits  f32 [full().logits_stride()]
   /// rows    out: the ids whose logits were computed exactly and that hold the answer; empty: all
@@ -37,7 +37,7 @@ class Heads {
   Status certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
                    std::span<const int32_t>* rows, head::Step* step);
 
-  std::shared_ptr<const Model> model_;
+  const Model& model_;
   head::Full full_;
   std::unique_ptr<head::Scan> scan_;
   std::unique_ptr<head::Gate> gate_;

@@ -1,5 +1,7 @@
 #include "session/model.h"
 
+#include "session/workspace.h"
+
 namespace spiked {
 namespace {
 
@@ -73,6 +75,7 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   SPIKED_TRY(read_tokenizer(*m->file, *m));
   if (m->engine->prefix_cache_bytes != 0)
     m->prefixes = std::make_shared<PrefixCache>(m->engine->prefix_cache_bytes);
+  m->workspace = std::make_shared<Workspace>(*m);
   return std::shared_ptr<const Model>(std::move(m));
 }
 

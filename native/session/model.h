@@ -9,8 +9,10 @@
 
 namespace spiked {
 
+struct Workspace;
+
 /// A mapped model file with its configuration and weights: const, shared by its sessions.
-struct Model {
+struct Model : std::enable_shared_from_this<Model> {
   std::shared_ptr<Engine> engine;
   std::shared_ptr<const GgufFile> file;
   symboliclight::Config config;
@@ -20,6 +22,8 @@ struct Model {
   /// The certified head's tables, made when first needed (session/calibration). One thread computes at a time, so nothing guards it.
   mutable std::shared_ptr<const head::Coarse> coarse;
 
+  /// What its sessions compute in.
+  std::shared_ptr<Workspace> workspace;
   /// What prompts before left behind; null unless the engine has room for it.
   std::shared_ptr<PrefixCache> prefixes;
 

@@ -31,9 +31,8 @@ symboliclight::Trace moved(const symboliclight::Trace& t, size_t at, size_t dim,
 Session::Session(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
       state_(model_->config),
-      scratch_(model_->config, model_->engine->pool->size()),
-      heads_(model_),
-      logits_(head::kMaxRows * heads_.full().logits_stride()),
+      workspace_(*model_->workspace),
+      hidden_(workspace_.scratch.d_stride),
       sampler_(style_of(model_->config.form), model_->config.vocab_size) {
   history_.reserve(model_->config.max_context);  // a token should allocate nothing
   begin_prefix();
@@ -45,8 +44,8 @@ void Session::reset() {
   activity_ = {};
   bytes_touched_ = kv_bytes_touched_ = cached_positions_ = 0;
   begin_prefix();
-  last_ = hidden_ = nullptr;
-  torn_ = false;
+  last_ = nullptr;
+  has_hidden_ = torn_ = false;
   cancel_.store(false, std::memory_order_relaxed);
 }
 
@@ -64,7 +63,8 @@ Status Session::check_ids(const int32_t* ids, size_t n) const {
 void Session::advance(const int32_t* ids, size_t n, const float* hidden,
                       const symboliclight::Activity& seen) {
   history_.insert(history_.end(), ids, ids + n);
-  hidden_ = hidden;
+  std::copy_n(hidden, model_->config.embed_dim, hidden_.data());
+  has_hidden_ = true;
   activity_.mixer_active += seen.mixer_active;
   activity_.ffn_active += seen.ffn_active;
   activity_.mixer_total += seen.mixer_total;
@@ -76,9 +76,7 @@ bool Session::take_over(const int32_t* ids, size_t n) {
   const PrefixCache::Place found = model_->prefixes->find(prefix_, ids);
   if (!found) return false;
   found->gain.add_to(state_);
-  float* hidden = scratch_.stream.c.data() + (n - 1) * scratch_.d_stride;
-  std::copy(found->hidden.begin(), found->hidden.end(), hidden);
-  advance(ids, n, hidden, found->activity);
+  advance(ids, n, found->hidden.data(), found->activity);
   cached_positions_ += n;
   prefix_ = found;
   return true;
@@ -94,34 +92,43 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
                               model_->engine->activations,
                               profile()};
   symboliclight::Activity seen;
-  if (!symboliclight::forward(p, ids, n, state_, scratch_, seen, trace)) {
+  symboliclight::Scratch& scratch = workspace_.scratch;
+  if (!symboliclight::forward(p, ids, n, state_, scratch, seen, trace)) {
     torn_ = true;
-    last_ = hidden_ = nullptr;
+    has_hidden_ = false;
     return {Code::ERR_CANCELLED, "cancelled"};
   }
-  advance(ids, n, scratch_.stream.c.data() + (n - 1) * scratch_.d_stride, seen);
+  advance(ids, n, scratch.stream.c.data() + (n - 1) * scratch.d_stride, seen);
   if (prefix_)
-    prefix_ = n == PrefixCache::kIds ? model_->prefixes->keep(prefix_, ids, state_, hidden_, seen) : nullptr;
+    prefix_ =
+        n == PrefixCache::kIds ? model_->prefixes->keep(prefix_, ids, state_, hidden_.data(), seen) : nullptr;
   bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
                     n * model_->config.embed_dim * sizeof(float);
   kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
   return {};
 }
 
-void Session::run_head(size_t begin, size_t n) {
+void Session::run_head(const float* hidden, size_t n) {
+  head::Full& full = workspace_.heads.full();
   Stopwatch watch(profile());
-  heads_.full().run(*model_->engine->pool, *model_->engine->isa->kernels,
-                    scratch_.stream.c.data() + begin * scratch_.d_stride, scratch_.d_stride, n,
-                    logits_.data());
+  full.run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, workspace_.scratch.d_stride, n,
+           workspace_.logits.data());
   watch.lap(Operation::kHead);
-  last_ = logits_.data() + (n - 1) * heads_.full().logits_stride();
-  bytes_touched_ += heads_.full().logical_bytes();
+  last_ = workspace_.logits.data() + (n - 1) * full.logits_stride();
+  workspace_.owner = this;
+}
+
+const float* Session::last_logits() {
+  if (last_ != nullptr && workspace_.owner != this) run_head(hidden_.data(), 1);
+  return last_;
 }
 
 Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits,
                         symboliclight::Trace* trace) {
   SPIKED_TRY(check_ids(ids, n));
   const size_t v = model_->config.vocab_size;
+  const symboliclight::Scratch& scratch = workspace_.scratch;
+  const head::Full& full = workspace_.heads.full();
   bytes_touched_ = kv_bytes_touched_ = 0;
   last_ = nullptr;
   // Whoever looks at every position needs every position's pass.
@@ -140,13 +147,15 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
     if (mode == LogitsMode::kAll) {
       for (size_t r = 0; r < batch; r += head::kMaxRows) {
         const size_t rows = std::min(head::kMaxRows, batch - r);
-        run_head(r, rows);
+        run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
+        bytes_touched_ += full.logical_bytes();
         for (size_t i = 0; i < rows; ++i)
-          std::memcpy(logits + (at + r + i) * v, logits_.data() + i * heads_.full().logits_stride(),
+          std::memcpy(logits + (at + r + i) * v, workspace_.logits.data() + i * full.logits_stride(),
                       v * sizeof(float));
       }
     } else if (mode == LogitsMode::kLast && at + batch == n) {
-      run_head(batch - 1, 1);
+      run_head(hidden_.data(), 1);
+      bytes_touched_ += full.logical_bytes();
       if (logits != nullptr) std::memcpy(logits, last_, v * sizeof(float));
     }
   }
@@ -155,10 +164,11 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
 
 Result<std::span<const sampler::Candidate>> Session::distribution(const sampler::Settings& settings,
                                                                   size_t valid) {
-  if (last_ == nullptr)
+  const float* logits = last_logits();
+  if (logits == nullptr)
     return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
   const size_t own = model_->config.valid_vocab_size;
-  return sampler_.distribution(last_, valid == 0 ? own : std::min(valid, own), history_, settings);
+  return sampler_.distribution(logits, valid == 0 ? own : std::min(valid, own), history_, settings);
 }
 
 Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob) {
@@ -172,14 +182,14 @@ Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t*
 }
 
 Status Session::next(const Ask& ask, int32_t* id, float* logprob, head::Step* step) {
-  if (hidden_ == nullptr) return {Code::ERR_INVALID_ARGUMENT, "next: expected a forward first"};
-  SPIKED_TRY(draw(hidden_, ask, id, logprob, step));
+  if (!has_hidden_) return {Code::ERR_INVALID_ARGUMENT, "next: expected a forward first"};
+  SPIKED_TRY(draw(hidden_.data(), ask, id, logprob, step));
   bytes_touched_ += step->bytes;
   return {};
 }
 
 Status Session::choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step) {
-  if (foreign_.size() == 0) foreign_ = AlignedArray<float>(scratch_.d_stride);
+  if (foreign_.size() == 0) foreign_ = AlignedArray<float>(hidden_.size());
   std::copy(hidden, hidden + model_->config.embed_dim, foreign_.data());
   const Status status = draw(foreign_.data(), ask, id, nullptr, step);
   last_ = nullptr;  // the logits are of no position of this session
@@ -193,15 +203,17 @@ Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* lo
   SPIKED_TRY(own.sampling.check());
   std::span<const int32_t> rows;
   Stopwatch watch(profile());
-  SPIKED_TRY(heads_.run(hidden, own, history_, logits_.data(), &rows, step));
+  float* logits = workspace_.logits.data();
+  SPIKED_TRY(workspace_.heads.run(hidden, own, history_, logits, &rows, step));
   watch.lap(Operation::kHead);
-  last_ = step->mode == head::Mode::kFull ? logits_.data() : nullptr;
-  auto candidates = sampler_.distribution(logits_.data(), own.valid, history_, own.sampling, rows);
+  last_ = step->mode == head::Mode::kFull ? logits : nullptr;
+  workspace_.owner = this;
+  auto candidates = sampler_.distribution(logits, own.valid, history_, own.sampling, rows);
   if (!candidates.ok()) return candidates.status();
   *id = own.sampling.temperature == 0.0f ? candidates.value()[0].id
                                          : sampler::Sampler::draw(candidates.value(), generator_);
   if (step->id_before < 0) step->id_before = *id;
-  if (own.want_logprob) *logprob = static_cast<float>(sampler::log_probability(logits_.data(), valid, *id));
+  if (own.want_logprob) *logprob = static_cast<float>(sampler::log_probability(logits, valid, *id));
   watch.lap(Operation::kSampling);
   return {};
 }
@@ -212,6 +224,8 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
             format("score: expected a fresh session, found one at position %zu", state_.position)};
   SPIKED_TRY(check_ids(ids, n));
   const size_t valid = model_->config.valid_vocab_size;
+  const symboliclight::Scratch& scratch = workspace_.scratch;
+  const head::Full& full = workspace_.heads.full();
   for (size_t i = 0; i < n; ++i)
     if (static_cast<size_t>(ids[i]) >= valid)
       return {Code::ERR_TOKEN_UNKNOWN,
@@ -226,9 +240,10 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
     SPIKED_TRY(pass(ids + at, batch, nullptr));
     for (size_t r = 0; r < batch && at + r + 1 < n; r += head::kMaxRows) {
       const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
-      run_head(r, rows);
+      run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
+      bytes_touched_ += full.logical_bytes();
       for (size_t i = 0; i < rows; ++i) {
-        const float* logits = logits_.data() + i * heads_.full().logits_stride();
+        const float* logits = workspace_.logits.data() + i * full.logits_stride();
         const size_t next = at + r + i + 1;
         logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
         if (masked_mass != nullptr)
@@ -262,8 +277,7 @@ SessionStats Session::stats() const {
   s.bytes_touched = bytes_touched_;
   s.kv_bytes_touched = kv_bytes_touched_;
   s.cached_positions = cached_positions_;
-  s.state_bytes =
-      state_.size_bytes() + scratch_.size_bytes() + heads_.size_bytes() + logits_.size() * sizeof(float);
+  s.state_bytes = state_.size_bytes();
   return s;
 }
 

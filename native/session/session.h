@@ -7,8 +7,7 @@
 #include "models/symboliclight/forward.h"
 #include "models/symboliclight/reference.h"
 #include "sampler/sampler.h"
-#include "session/heads.h"
-#include "session/model.h"
+#include "session/workspace.h"
 
 namespace spiked {
 
@@ -68,31 +67,32 @@ class Session {
   SessionStats stats() const;
   const symboliclight::State& state() const { return state_; }
   /// The last position's hidden state, f32 [D]; null before any forward.
-  const float* hidden() const { return hidden_; }
-  /// The prior branch's vector of the last full head that ran on one position, f32 [D/4].
-  const float* prior() { return heads_.full().prior(); }
+  const float* hidden() const { return has_hidden_ ? hidden_.data() : nullptr; }
+  /// The prior branch's vector of the last full head that ran on one position of this model, f32 [D/4].
+  const float* prior() const { return workspace_.heads.full().prior(); }
 
  private:
   Status check_ids(const int32_t* ids, size_t n) const;
   Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
-  /// What is left to do when the state is after n more ids: hidden is the last one's, in scratch_.
+  /// What is left to do when the state is after n more ids: hidden is the last one's, f32 [D].
   void advance(const int32_t* ids, size_t n, const float* hidden, const symboliclight::Activity& seen);
   /// Takes over what an earlier sequence computed for these ids, if there is such.
   bool take_over(const int32_t* ids, size_t n);
   void begin_prefix() { prefix_ = model_->prefixes ? model_->prefixes->root() : nullptr; }
-  /// Runs the head over rows [begin, begin + n) of the last pass; logits_ holds [n, stride] after.
-  void run_head(size_t begin, size_t n);
+  /// Runs the full head over n hidden states; the workspace's logits are theirs after, the last row this session's.
+  void run_head(const float* hidden, size_t n);
+  /// The last position's logits, computed again if others were since; null before any.
+  const float* last_logits();
   Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
   Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 
   std::shared_ptr<const Model> model_;
   symboliclight::State state_;
-  symboliclight::Scratch scratch_;
-  Heads heads_;
-  AlignedArray<float> logits_;     // [head::kMaxRows, logits_stride]
-  const float* last_ = nullptr;    // the last position's logits, in logits_
-  const float* hidden_ = nullptr;  // the last position's hidden state, in scratch_
-  AlignedArray<float> foreign_;    // [D] a caller's hidden state, zero-padded
+  Workspace& workspace_;
+  const float* last_ = nullptr;  // the last position's logits, while the workspace is this session's
+  AlignedArray<float> hidden_;   // [D] the last position's hidden state, zero-padded
+  bool has_hidden_ = false;
+  AlignedArray<float> foreign_;  // [D] a caller's hidden state, zero-padded
   sampler::Sampler sampler_;
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;

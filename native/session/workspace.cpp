@@ -1,0 +1,14 @@
+#include "session/workspace.h"
+
+namespace spiked {
+
+Workspace::Workspace(const Model& model)
+    : scratch(model.config, model.engine->pool->size()),
+      heads(model),
+      logits(head::kMaxRows * heads.full().logits_stride()) {}
+
+size_t Workspace::size_bytes() const {
+  return scratch.size_bytes() + heads.size_bytes() + logits.size() * sizeof(float);
+}
+
+}  // namespace spiked

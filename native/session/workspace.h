@@ -1,0 +1,23 @@
+#pragma once
+#include "base/aligned.h"
+#include "models/symboliclight/state.h"
+#include "session/heads.h"
+
+namespace spiked {
+
+class Session;
+
+/// What computing needs beside weights and a sequence's state: one for each model, since one thread computes at a time.
+struct Workspace {
+  explicit Workspace(const Model& model);
+
+  symboliclight::Scratch scratch;
+  Heads heads;
+  AlignedArray<float> logits;  ///< [head::kMaxRows, heads.full().logits_stride()]
+  /// Whose last position's logits are still in `logits`.
+  const Session* owner = nullptr;
+
+  size_t size_bytes() const;
+};
+
+}  // namespace spiked
