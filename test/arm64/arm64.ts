@@ -1,6 +1,6 @@
 /** The board's instruction set on another machine: cross-built programs and a real arm64 Node under qemu. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { missing, root, run, type RunOptions, type RunResult } from '../tools/suite.js';
 
 /** Without and with the dot-product instructions; the second is the reference board's big core. Never qemu's default, which has more. */
@@ -43,14 +43,14 @@ export function buildArm64(): Promise<RunResult> {
   return built;
 }
 
-/** The command line that runs a script of dist/ in the arm64 Node. */
+/** The command line that runs a script of dist/, or of an absolute path, in the arm64 Node. */
 export function arm64Node(
   cpu: Cpu,
   script: string,
   args: readonly string[],
 ): [command: string, args: string[]] {
   const [command = '', ...rest] = launcher(cpu);
-  return [command, [...rest, node, join(root, 'dist', script), ...args]];
+  return [command, [...rest, node, resolve(root, 'dist', script), ...args]];
 }
 
 export function runArm64Node(

@@ -59,8 +59,9 @@ export const rooms: readonly Room[] = [
   { folder: 'daemon', uses: ['native/host', 'power', 'client/protocol'] },
   { folder: 'client', uses: ['client/protocol'] },
   { folder: 'client/protocol', uses: [] },
-  { folder: 'client/ctl', uses: ['client', 'power', 'export', 'native/host'] },
+  { folder: 'client/ctl', uses: ['client', 'power', 'export', 'native/host', 'package/manifest.ts'] },
   { folder: 'power', uses: [] },
+  { folder: 'package', uses: [] },
   { folder: 'test', uses: ['*'] },
   { folder: 'bench', uses: ['*'] },
 ];

@@ -1,0 +1,60 @@
+/**
+ * Makes an installable package: `npm run package`.
+ *
+ *     node dist/package/main.js [--target linux-x64|linux-arm64] [--build DIR] [-o DIR]
+ *
+ * Builds the addon for the target unless --build names a folder that holds it, and writes spiked-VERSION-TARGET.tar.gz into DIR
+ * (build-package/). The same checkout gives the same bytes. Needs no network.
+ */
+import { spawnSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { SpikedError } from '../client/protocol/errors.js';
+import { targets, type Target } from './manifest.js';
+import { makePackage } from './make.js';
+
+const root = resolve(import.meta.dirname, '..', '..');
+
+function readTarget(text: string): Target {
+  const target = targets.find((known) => known === text);
+  if (target !== undefined) return target;
+  throw new SpikedError('ERR_USAGE', `--target: expected ${targets.join(' or ')}, found ${text}`);
+}
+
+function readOptions(): { target: Target; build: string | undefined; out: string } {
+  const own = `linux-${process.arch}`;
+  try {
+    const { values } = parseArgs({
+      options: {
+        target: { type: 'string', default: own },
+        build: { type: 'string' },
+        out: { type: 'string', short: 'o', default: join(root, 'build-package') },
+      },
+    });
+    const build = values.build === undefined ? undefined : resolve(values.build);
+    return { target: readTarget(values.target), build, out: resolve(values.out) };
+  } catch (error) {
+    if (error instanceof SpikedError) throw error;
+    throw new SpikedError('ERR_USAGE', error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The folder of the addon, which knows how to build itself. */
+function buildAddon(target: Target): string {
+  const arch = target.slice('linux-'.length);
+  const out = join(root, arch === process.arch ? 'build' : `build-${arch}`);
+  const args = [join(root, 'dist/native/host/build.js'), '--arch', arch, '--out', out];
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (status !== 0) throw new SpikedError('ERR_INTERNAL', `${target}: expected the addon, found none built`);
+  return out;
+}
+
+try {
+  const { target, build, out } = readOptions();
+  const made = await makePackage({ root, target, out, build: build ?? buildAddon(target) });
+  process.stdout.write(`${JSON.stringify(made)}\n`);
+} catch (error) {
+  if (!(error instanceof SpikedError)) throw error;
+  process.stderr.write(`spiked package: ${error.code}: ${error.message}\n`);
+  process.exitCode = error.code === 'ERR_USAGE' ? 2 : 1;
+}
