@@ -31,6 +31,7 @@ export const errorTable = {
   ERR_TIMEOUT: { number: 208, retry: 'later', meaning: 'no answer came in time' },
   ERR_DAEMON_NOT_RUNNING: { number: 209, retry: 'later', meaning: 'nobody answers at the socket path' },
   ERR_TOOL_MISSING: { number: 210, retry: 'after_change', meaning: 'a needed program is not installed' },
+  ERR_TOOL_FAILED: { number: 211, retry: 'after_change', meaning: 'a needed program ended with an error' },
   ERR_MODEL_INVALID: { number: 300, retry: 'after_change', meaning: 'a model file breaks the format: header, metadata, tensor table or data' },
   ERR_MODEL_VERSION: { number: 301, retry: 'after_change', meaning: 'a model file was written for another format version' },
   ERR_MODEL_UNSUPPORTED: { number: 302, retry: 'never', meaning: 'a model file has an architecture, type or option that this build cannot run' },
