@@ -61,6 +61,10 @@ export class Client {
     return this.call('server.memory', {}, options);
   }
 
+  async serverMetrics(options?: CallOptions): Promise<string> {
+    return (await this.call('server.metrics', {}, options)).text;
+  }
+
   async listModels(options?: CallOptions): Promise<Result<'model.list'>['models']> {
     return (await this.call('model.list', {}, options)).models;
   }

@@ -1,7 +1,15 @@
 import { SpikedError } from '../client/protocol/index.js';
-import { addon as loadAddon, defaultThreads, type Addon, type NativeEngine } from '../native/host/index.js';
+import {
+  addon as loadAddon,
+  cpusInUse,
+  defaultThreads,
+  type Addon,
+  type NativeEngine,
+} from '../native/host/index.js';
 import { readConfig, type Config, type DaemonOptions } from './config.js';
 import { openLog, type Logger } from './log.js';
+import { MachineWatch } from './machine/watch.js';
+import { Counts } from './metrics/counts.js';
 import { ModelFiles } from './models/files.js';
 import { openModelTokenizer } from './models/open-tokenizer.js';
 import { ModelRegistry } from './models/registry.js';
@@ -89,13 +97,20 @@ async function openState(
     log.info({ model: name, path }, 'model loaded');
   }
   const { max_active: maxActive, max_queue: maxQueue } = config.limits;
+  const scheduler = new Scheduler({ maxActive, maxQueue });
   return {
     config,
     addon,
     engine,
     models,
-    scheduler: new Scheduler({ maxActive, maxQueue }),
+    scheduler,
     generations: new Set(),
+    counts: new Counts(),
+    machine: new MachineWatch({
+      cpus: cpusInUse(engine.cpus),
+      log,
+      busy: () => scheduler.activeCount > 0,
+    }),
     log,
     startedNs: process.hrtime.bigint(),
     stopping: false,
@@ -107,6 +122,7 @@ function serve(state: DaemonState, listening: Listening, connections: Connection
     { socket: listening.path, pid: process.pid, models: state.models.names, isa: state.engine.isa },
     'ready',
   );
+  void state.machine.read();
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     state.stopping = true;
@@ -117,6 +133,7 @@ function serve(state: DaemonState, listening: Listening, connections: Connection
     await listening.close();
     await drain(state);
     await connections.end();
+    state.machine.stop();
     await state.models.close();
     state.engine.close();
     state.log.info('stopped');

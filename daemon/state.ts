@@ -1,6 +1,8 @@
 import type { Addon, NativeEngine } from '../native/host/index.js';
 import type { Config } from './config.js';
 import type { Logger } from './log.js';
+import type { MachineWatch } from './machine/watch.js';
+import type { Counts } from './metrics/counts.js';
 import type { ModelRegistry } from './models/registry.js';
 import type { Generation } from './queue/generation.js';
 import type { Scheduler } from './queue/scheduler.js';
@@ -13,6 +15,8 @@ export interface DaemonState {
   readonly models: ModelRegistry;
   readonly scheduler: Scheduler;
   readonly generations: Set<Generation>;
+  readonly counts: Counts;
+  readonly machine: MachineWatch;
   readonly log: Logger;
   /** CLOCK_MONOTONIC */
   readonly startedNs: bigint;

@@ -5,6 +5,7 @@ import { evalCommand } from './eval.js';
 import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
 import { logitsCommand } from './logits.js';
+import { metricsCommand } from './metrics.js';
 import { modelsCommand } from './models.js';
 import { runCommand } from './run.js';
 import { statusCommand } from './status.js';
@@ -27,6 +28,7 @@ export function createProgram(): Command {
     runCommand(),
     statusCommand(),
     modelsCommand(),
+    metricsCommand(),
     versionCommand(),
     exportCommand(),
     inspectCommand(),

@@ -40,6 +40,7 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
         'memory',
         `${mib(memory.rss_bytes)} resident, ${mib(memory.model_bytes)} models ${loaded[info.loading]}, ${mib(memory.session_bytes)} sessions`,
       ],
+      ...info.warnings.map((warning) => ['warning', warning]),
     ]),
   );
 }

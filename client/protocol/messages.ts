@@ -71,6 +71,8 @@ const serverInfo = {
     loading: z.enum(['readahead', 'prefault', 'huge_pages']),
     pid: field.count,
     uptime_s: z.number(),
+    /** What keeps the cores below their speed (governor, throttling), each with its remedy. */
+    warnings: z.array(z.string()),
     methods: z.array(z.string()),
     limits: z.record(z.string(), field.count),
     models: z.array(z.string()),
@@ -88,6 +90,13 @@ const serverMemory = {
     prefix_cache_bytes: field.count,
     session_bytes: field.count,
   }),
+  errors: [],
+} satisfies MethodSpec;
+
+/** What the daemon has done and how it is, in Prometheus' text format; docs/metrics.md has every metric. */
+const serverMetrics = {
+  params: z.strictObject({}),
+  result: z.object({ content_type: z.string(), text: z.string() }),
   errors: [],
 } satisfies MethodSpec;
 
@@ -289,6 +298,7 @@ const textScore = {
 export const methods = {
   'server.info': serverInfo,
   'server.memory': serverMemory,
+  'server.metrics': serverMetrics,
   'model.list': modelList,
   'model.load': modelLoad,
   'model.unload': modelUnload,

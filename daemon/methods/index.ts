@@ -5,6 +5,7 @@ import { modelLoad } from './model-load.js';
 import { modelUnload } from './model-unload.js';
 import { serverInfo } from './server-info.js';
 import { serverMemory } from './server-memory.js';
+import { serverMetrics } from './server-metrics.js';
 import { textCancel } from './text-cancel.js';
 import { textGenerate } from './text-generate.js';
 import { textScore } from './text-score.js';
@@ -14,6 +15,7 @@ import { tokensEncode } from './tokens-encode.js';
 export const handlers: { [M in MethodName]: Handler<M> } = {
   'server.info': serverInfo,
   'server.memory': serverMemory,
+  'server.metrics': serverMetrics,
   'model.list': modelList,
   'model.load': modelLoad,
   'model.unload': modelUnload,

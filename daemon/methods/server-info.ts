@@ -18,6 +18,7 @@ export const serverInfo: Handler<'server.info'> = (_params, { daemon }) => {
     loading: daemon.engine.loading,
     pid: process.pid,
     uptime_s: Number(process.hrtime.bigint() - daemon.startedNs) / 1e9,
+    warnings: daemon.machine.found.map(({ text, fix }) => `${text}; ${fix}`),
     methods: Object.keys(methods),
     limits: { ...daemon.config.limits },
     models: daemon.models.names,

@@ -36,6 +36,7 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
       head: (event) => connection.notify('text.head', event),
     },
     scheduler: daemon.scheduler,
+    counts: daemon.counts,
   });
   connection.streams.set(params.stream, generation);
   connection.jobs.add(generation);

@@ -6,7 +6,7 @@ export const textScore: Handler<'text.score'> = async (params, { daemon, connect
   checkOnePrompt('text.score', params);
   const model = daemon.models.get(params.model);
   const ids = (): Promise<Int32Array> => readPrompt(model, params, model.contextLimit);
-  const scoring = new Scoring(model, ids, daemon.scheduler);
+  const scoring = new Scoring(model, ids, daemon.scheduler, daemon.counts);
   connection.jobs.add(scoring);
   try {
     scoring.submit();

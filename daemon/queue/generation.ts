@@ -12,6 +12,7 @@ import {
   type Sampling,
   type SessionStats,
 } from '../../native/host/index.js';
+import type { Counts } from '../metrics/counts.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
@@ -42,6 +43,7 @@ export interface GenerationSetup {
   seed: bigint;
   listener: Listener;
   scheduler: Scheduler;
+  counts: Counts;
 }
 
 /**
@@ -72,6 +74,7 @@ export class Generation implements Job {
   private readonly arrivedNs = process.hrtime.bigint();
   private startedNs: bigint | null = null;
   private firstTokenNs: bigint | null = null;
+  private lastTokenNs: bigint | null = null;
 
   constructor(private readonly setup: GenerationSetup) {
     const { params } = setup;
@@ -157,7 +160,10 @@ export class Generation implements Job {
     if (left > prefillChunk) {
       await session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
       this.fed += prefillChunk;
-      if (!this.over) this.stats = session.stats();
+      if (this.over) return;
+      const stats = session.stats();
+      this.setup.counts.fed(this.stats, stats);
+      this.stats = stats;
       return;
     }
     const ids = left > 0 ? prompt.subarray(this.fed) : Int32Array.of(this.tokens.at(-1) ?? 0);
@@ -175,6 +181,7 @@ export class Generation implements Job {
 
   private open(): NativeSession {
     this.startedNs = process.hrtime.bigint();
+    this.setup.counts.waited(this.startedNs - this.arrivedNs);
     const session = this.setup.model.native.openSession();
     session.seed(this.setup.seed);
     this.stats = session.stats();
@@ -195,9 +202,13 @@ export class Generation implements Job {
     if (!this.over && !listener.ready()) this.session?.pause();
   }
 
-  private accept({ id, logprob, tNs, head, stats }: GeneratedStep): void {
-    const { params, model, listener } = this.setup;
-    this.stats = stats;
+  private accept(step: GeneratedStep): void {
+    const { params, model, listener, counts } = this.setup;
+    const { id, logprob, tNs, head } = step;
+    if (this.lastTokenNs === null) counts.first(this.stats, step, this.arrivedNs);
+    else counts.next(this.stats, step, this.lastTokenNs);
+    this.lastTokenNs = tNs;
+    this.stats = step.stats;
     this.heads.add(head);
     this.firstTokenNs ??= tNs;
     this.tokens.push(id);
@@ -231,7 +242,8 @@ export class Generation implements Job {
 
   private finish(reason: StopReason, stop?: string): void {
     if (this.over) return;
-    const { params, model, seed } = this.setup;
+    const { params, model, seed, counts } = this.setup;
+    counts.generation(reason);
     const endNs = process.hrtime.bigint();
     const startNs = this.startedNs ?? endNs;
     const firstNs = this.firstTokenNs ?? endNs;

@@ -1,3 +1,4 @@
+import type { Counts } from '../metrics/counts.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { SpikedError } from '../../client/protocol/index.js';
 import type { NativeSession } from '../../native/host/index.js';
@@ -11,11 +12,13 @@ export class Scoring implements Job {
   private ids: Int32Array | null = null;
   private session: NativeSession | null = null;
   private over = false;
+  private readonly arrivedNs = process.hrtime.bigint();
 
   constructor(
     private readonly model: LoadedModel,
     private readonly readPrompt: () => Promise<Int32Array>,
     private readonly scheduler: Scheduler,
+    private readonly counts: Counts,
   ) {
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -54,8 +57,10 @@ export class Scoring implements Job {
   async run(): Promise<boolean> {
     const ids = this.ids ?? new Int32Array();
     try {
+      this.counts.waited(process.hrtime.bigint() - this.arrivedNs);
       this.session = this.model.native.openSession();
       const { logprobs } = await this.session.score(ids);
+      this.counts.fed(null, this.session.stats());
       this.close();
       // On the wire they are f32, as the log-probabilities of generated tokens.
       this.resolve({ ids, logprobs: Float32Array.from(logprobs) });

@@ -16,9 +16,10 @@ export class Connections {
   constructor(private readonly daemon: DaemonState) {}
 
   accept(socket: net.Socket): void {
-    const { config, addon, scheduler, log } = this.daemon;
+    const { config, addon, scheduler, counts, log } = this.daemon;
     const { limits } = config;
     if (this.open.size >= limits.max_connections) {
+      counts.connectionsRefused++;
       log.warn({ connections: this.open.size }, 'turning a connection away');
       const text = `connections: expected at most ${limits.max_connections}, found them all in use`;
       turnAway(socket, new SpikedError('ERR_BUSY', text));
@@ -43,9 +44,12 @@ export class Connections {
       },
     });
     this.open.set(socket, connection);
+    counts.connectionsAccepted++;
+    counts.connections++;
     connection.log.debug('connected');
     socket.once('close', () => {
       this.open.delete(socket);
+      counts.connections--;
       connection.log.debug('disconnected');
       scheduler.wake();
     });

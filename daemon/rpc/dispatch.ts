@@ -54,9 +54,17 @@ async function handle(
       throw new SpikedError('ERR_RPC_INVALID', 'a message: expected UTF-8 in its strings, found other bytes');
     const result = call(daemon, connection, checkMethod(daemon, method), params);
     connection.answer(id, result instanceof Promise ? await result : result);
+    daemon.counts.request(methodLabel(method), 'ok');
   } catch (error) {
-    connection.answerError(id, asSpikedError(connection, method, error));
+    const known = asSpikedError(connection, method, error);
+    daemon.counts.request(methodLabel(method), known.code);
+    connection.answerError(id, known);
   }
+}
+
+/** Names that clients make up would be metrics without end. */
+function methodLabel(method: unknown): string {
+  return typeof method === 'string' && isMethodName(method) ? method : 'unknown';
 }
 
 function checkMethod(daemon: DaemonState, method: unknown): MethodName {

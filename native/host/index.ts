@@ -4,6 +4,15 @@ export { addon, addonPath } from './addon.js';
 export { defaultThreads } from './default-threads.js';
 export { Detokenizer } from './detokenizer.js';
 export { generatedSteps } from './generated-steps.js';
+export { allowedCpus, cpusInUse, formatCpuList, parseCpuList } from './machine/cpu-list.js';
+export { findings, type Finding } from './machine/findings.js';
+export {
+  readMachine,
+  type CoolingReading,
+  type CoreReading,
+  type MachineReading,
+  type TemperatureReading,
+} from './machine/reading.js';
 export { digestModel, type ModelDigest } from './model-digest.js';
 export {
   describeModel,

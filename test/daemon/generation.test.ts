@@ -1,6 +1,7 @@
 /** One generation on a scripted engine: what a real one does too rarely or too fast to be caught at it. */
 import { lstatSync } from 'node:fs';
 import { parseParams, SpikedError, type Params, type TokenEvent } from '../../client/protocol/index.js';
+import { Counts } from '../../daemon/metrics/counts.js';
 import { LoadedModel } from '../../daemon/models/loaded-model.js';
 import { Generation } from '../../daemon/queue/generation.js';
 import { Scheduler } from '../../daemon/queue/scheduler.js';
@@ -164,6 +165,7 @@ function setup({
         head: () => undefined,
       },
       scheduler,
+      counts: new Counts(),
     });
   return { generation: make(), make, model, scheduler, events, calls, listener };
 }

@@ -31,6 +31,7 @@ test.after(async () => {
 const calls: Record<MethodName, (client: Client) => Promise<unknown>> = {
   'server.info': (client) => client.serverInfo(),
   'server.memory': (client) => client.serverMemory(),
+  'server.metrics': (client) => client.call('server.metrics', {}),
   'model.list': (client) => client.listModels(),
   'model.load': (client) => client.loadModel('spare'),
   'model.unload': async (client) => {
