@@ -34,8 +34,8 @@ export interface Daemon {
  */
 export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): Promise<Daemon> {
   const config = readConfig(options);
-  const log = openLog(config.logLevel);
   const addon = loadAddon();
+  const log = openLog(config.logLevel, (fd, waitMs) => addon.writable(fd, waitMs));
   // Loading can take long: a path that is taken is told first.
   await probe(config.socketPath, (fd) => addon.peerCredentials(fd));
   const engine = addon.openEngine({
@@ -137,6 +137,7 @@ function serve(state: DaemonState, listening: Listening, connections: Connection
     await state.models.close();
     state.engine.close();
     state.log.info('stopped');
+    state.log.flush();
   };
   return { address: listening.path, state, close: () => (closing ??= close()) };
 }

@@ -19,6 +19,7 @@ Napi::Value measured_kernels(const Napi::CallbackInfo& info);
 Napi::Value measure_kernel(const Napi::CallbackInfo& info);
 Napi::Value arithmetic_peak(const Napi::CallbackInfo& info);
 Napi::Value peer_credentials(const Napi::CallbackInfo& info);
+Napi::Value writable(const Napi::CallbackInfo& info);
 
 }  // namespace spiked::addon
 

@@ -30,6 +30,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["measureKernel"] = Napi::Function::New<measure_kernel>(env, "measureKernel");
   exports["arithmeticPeak"] = Napi::Function::New<arithmetic_peak>(env, "arithmeticPeak");
   exports["peerCredentials"] = Napi::Function::New<peer_credentials>(env, "peerCredentials");
+  exports["writable"] = Napi::Function::New<writable>(env, "writable");
   return exports;
 }
 

@@ -419,4 +419,6 @@ export interface Addon {
   ): Promise<ArithmeticPeak | null>;
   /** pid, uid, gid of the peer of a connected Unix socket. */
   peerCredentials(fd: number): { pid: number; uid: number; gid: number };
+  /** Whether a write to the descriptor would not block (up to 4096 bytes of a pipe), now or within waitMs, for which this blocks. */
+  writable(fd: number, waitMs: number): boolean;
 }
