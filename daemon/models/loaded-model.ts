@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import type { BigIntStats } from 'node:fs';
 import { SpikedError, type ModelInfoMessage } from '../../client/protocol/index.js';
 import type { ModelInfo, NativeModel, Tokenizer } from '../../native/host/index.js';
 
@@ -19,7 +17,6 @@ export class LoadedModel {
     readonly tokenizer: Tokenizer | null,
     /** Tokens that a request may reach, prompt included. */
     readonly contextLimit: number,
-    private readonly file: BigIntStats,
   ) {
     const pieces = tokenizer?.pieces;
     const ends = [pieces?.eosId, pieces?.idOf(endOfAssistant)];
@@ -44,21 +41,6 @@ export class LoadedModel {
     throw new SpikedError(
       'ERR_TOKENIZER_MISSING',
       `model "${this.name}": expected a tokenizer in its file, found none`,
-    );
-  }
-
-  /**
-   * The weights are mapped, not copied: writing into the file changes them. A file that was replaced by another is harmless.
-   *
-   * @throws SpikedError ERR_MODEL_FILE_CHANGED
-   */
-  async checkFile(): Promise<void> {
-    const now = await stat(this.path, { bigint: true }).catch(() => null);
-    if (now?.ino !== this.file.ino || now.dev !== this.file.dev) return;
-    if (now.size === this.file.size && now.mtimeNs === this.file.mtimeNs) return;
-    throw new SpikedError(
-      'ERR_MODEL_FILE_CHANGED',
-      `${this.path}: expected the file as it was loaded, found it written to since`,
     );
   }
 

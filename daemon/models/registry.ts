@@ -107,20 +107,10 @@ export class ModelRegistry {
   }
 
   private async open({ name, path }: ModelFile): Promise<LoadedModel> {
-    const entry = await stat(path, { bigint: true }).catch(() => {
-      throw new SpikedError('ERR_FILE_NOT_FOUND', `${path}: expected a model file, found nothing`);
-    });
     const native = await this.engine.openModel(path);
     try {
       const tokenizer = await this.openTokenizer(path, native);
-      const model = new LoadedModel(
-        name,
-        path,
-        native,
-        tokenizer,
-        this.context ?? native.info.maxContext,
-        entry,
-      );
+      const model = new LoadedModel(name, path, native, tokenizer, this.context ?? native.info.maxContext);
       this.loaded.set(name, model);
       return model;
     } catch (error) {

@@ -45,7 +45,7 @@ export async function readPrompt(
   params: PromptParams,
   room: number,
 ): Promise<Int32Array> {
-  await model.checkFile();
+  model.native.checkFile();
   const ids =
     params.prompt === undefined
       ? Int32Array.from(params.tokens ?? [])

@@ -11,6 +11,7 @@ Napi::Function Model::define(Napi::Env env) {
   return DefineClass(env, "Model",
                      {
                          InstanceMethod<&Model::check_head>("checkHead"),
+                         InstanceMethod<&Model::check_file>("checkFile"),
                          InstanceMethod<&Model::open_session>("openSession"),
                          InstanceMethod<&Model::prefix_cache_bytes>("prefixCacheBytes"),
                          InstanceMethod<&Model::close>("close"),
@@ -50,6 +51,15 @@ Napi::Value Model::check_head(const Napi::CallbackInfo& info) {
   spiked_error error{};
   if (spiked_model_check_head(handle_.get(), &head, &error) != SPIKED_OK)
     return raise(env, failure_of(error));
+  return env.Undefined();
+}
+
+Napi::Value Model::check_file(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (!handle_)
+    return raise(env, {SPIKED_ERR_SESSION_CLOSED, "model: expected an open one, found it closed"});
+  spiked_error error{};
+  if (spiked_model_check_file(handle_.get(), &error) != SPIKED_OK) return raise(env, failure_of(error));
   return env.Undefined();
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   EnvState::install(env);
+  // Should it fail, a model file that shrinks ends the process, as it would have.
+  spiked_catch_lost_pages(nullptr);
   EnvState& state = EnvState::of(env);
   state.engine_class = Napi::Persistent(Engine::define(env));
   state.model_class = Napi::Persistent(Model::define(env));

@@ -5,6 +5,10 @@
 using namespace spiked;
 using namespace spiked::capi;
 
+spiked_status spiked_catch_lost_pages(spiked_error* error) {
+  return guard(error, [&]() -> Status { return catch_lost_pages(); });
+}
+
 spiked_status spiked_file_describe(const char* path, spiked_emit emit, void* user, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(path, "path"));

@@ -1,6 +1,5 @@
 #include "capi/clock.h"
-#include "capi/guard.h"
-#include "capi/handles.h"
+#include "capi/guard_model.h"
 #include "capi/sampling.h"
 
 using namespace spiked;
@@ -71,7 +70,7 @@ spiked_status spiked_model_check_head(const spiked_model* model, const spiked_he
 spiked_status spiked_session_next(spiked_session* session, const spiked_sampling* sampling,
                                   const spiked_head* head, int32_t* id, float* logprob, uint64_t* t_ns,
                                   spiked_head_step* step, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(id, "id"));
     auto ask = ask_of(*sampling, head, logprob != nullptr);
@@ -87,7 +86,7 @@ spiked_status spiked_session_next(spiked_session* session, const spiked_sampling
 spiked_status spiked_session_choose(spiked_session* session, const float* hidden,
                                     const spiked_sampling* sampling, const spiked_head* head, int32_t* id,
                                     spiked_head_step* step, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     SPIKED_TRY(require(hidden, "hidden"));
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(id, "id"));

@@ -65,3 +65,10 @@ void spiked_model_get_info(const spiked_model* model, spiked_model_info* out) {
 uint64_t spiked_model_prefix_cache_bytes(const spiked_model* model) {
   return model->model->prefixes ? model->model->prefixes->size_bytes() : 0;
 }
+
+spiked_status spiked_model_check_file(const spiked_model* model, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(model, "model"));
+    return model->model->file->unchanged();
+  });
+}

@@ -2,8 +2,7 @@
 #include <cstring>
 
 #include "capi/clock.h"
-#include "capi/guard.h"
-#include "capi/handles.h"
+#include "capi/guard_model.h"
 #include "capi/sampling.h"
 
 using namespace spiked;
@@ -57,7 +56,7 @@ void spiked_session_seed(spiked_session* session, uint64_t seed) { session->sess
 spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids, size_t n,
                                      int32_t logits_mode, float* logits, spiked_trace* trace,
                                      spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     if (n != 0) SPIKED_TRY(require(ids, "ids"));
     if (logits_mode < SPIKED_LOGITS_NONE || logits_mode > SPIKED_LOGITS_ALL)
       return {Code::ERR_INVALID_ARGUMENT, format("logits_mode: expected 0, 1 or 2, found %d", logits_mode)};
@@ -76,7 +75,7 @@ spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids
 spiked_status spiked_session_reference(spiked_session* session, const int32_t* ids, size_t n,
                                        const spiked_reference_input* input,
                                        const spiked_reference_output* output, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     if (n != 0) SPIKED_TRY(require(ids, "ids"));
     SPIKED_TRY(require(input, "input"));
     SPIKED_TRY(require(output, "output"));
@@ -93,7 +92,7 @@ spiked_status spiked_session_reference(spiked_session* session, const int32_t* i
 
 spiked_status spiked_session_sample(spiked_session* session, const spiked_sampling* sampling, int32_t* id,
                                     float* logprob, uint64_t* t_ns, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(id, "id"));
     auto settings = settings_of(*sampling);
@@ -106,7 +105,7 @@ spiked_status spiked_session_sample(spiked_session* session, const spiked_sampli
 
 spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling,
                                            spiked_probability* out, size_t* n, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     SPIKED_TRY(require(sampling, "sampling"));
     SPIKED_TRY(require(n, "n"));
     auto settings = settings_of(*sampling);
@@ -122,7 +121,7 @@ spiked_status spiked_session_probabilities(spiked_session* session, const spiked
 
 spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, double* logprobs,
                                    double* masked_mass, spiked_error* error) {
-  return guard(error, [&]() -> Status {
+  return guard_model(session, error, [&]() -> Status {
     if (n != 0) {
       SPIKED_TRY(require(ids, "ids"));
       SPIKED_TRY(require(logprobs, "logprobs"));

@@ -133,6 +133,10 @@ int32_t spiked_engine_activations(const spiked_engine* engine);
 
 /* ---- files ---- */
 
+/* For the whole process, from now on: a mapped file that shrinks, or whose disk fails, no longer ends it with SIGBUS. What computes with the
+ * model ends with SPIKED_ERR_MODEL_FILE_CHANGED; other signals of that number go to the handler that was there before. Once is enough. */
+spiked_status spiked_catch_lost_pages(spiked_error* error);
+
 /* Strictly parses any GGUF file and hands its description to `emit` as one JSON text:
  * {"version", "alignment", "data_offset", "size_bytes", "metadata": [{"key","type","value"} or, for arrays longer than 64,
  *  {"key","type","element_type","length","offset_bytes"}], "tensors": [{"name","type","dims","offset_bytes","size_bytes"}]}
@@ -190,6 +194,9 @@ spiked_status spiked_model_open(spiked_engine* engine, const char* path, spiked_
                                 spiked_error* error);
 void spiked_model_close(spiked_model* model);
 void spiked_model_get_info(const spiked_model* model, spiked_model_info* out);
+/* Whether the model's file, if it is mapped, is still as it was opened: every call that computes with the model asks the same before it gives a
+ * result. Errors: MODEL_FILE_CHANGED, for good once it was found. */
+spiked_status spiked_model_check_file(const spiked_model* model, spiked_error* error);
 /* Bytes that the model's prefix cache holds now. */
 uint64_t spiked_model_prefix_cache_bytes(const spiked_model* model);
 

@@ -307,6 +307,11 @@ export interface NativeModel {
   readonly info: ModelInfo;
   /** Throws when the model cannot serve the head. */
   checkHead(head: HeadSettings): void;
+  /**
+   * Throws ERR_MODEL_FILE_CHANGED when its file is mapped and was written to, cut or became unreadable since it was opened. What computes
+   * with the model asks the same before it gives a result.
+   */
+  checkFile(): void;
   openSession(): NativeSession;
   /** What its prefix cache holds now. */
   prefixCacheBytes(): number;

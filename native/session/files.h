@@ -7,6 +7,7 @@
 #include "tensor/describe.h"
 #include "tensor/pack.h"
 #include "tensor/unpack.h"
+#include "tensor/watched_range.h"
 
 namespace spiked {
 
@@ -14,7 +15,9 @@ namespace spiked {
 inline Result<std::string> describe_file(const std::string& path) {
   auto file = GgufFile::open(path);
   if (!file.ok()) return file.status();
-  return describe_json(*file.value());
+  std::string text = describe_json(*file.value());
+  SPIKED_TRY(file.value()->unchanged());
+  return text;
 }
 
 /// The storage a caller named by numbers, or the error that says it is none.

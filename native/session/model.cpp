@@ -73,6 +73,7 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
         path + ": metadata \"symboliclight.data_sha256\": expected 64 lower-case hexadecimal digits"};
   m->data_sha256 = std::string(digest.value());
   SPIKED_TRY(read_tokenizer(*m->file, *m));
+  SPIKED_TRY(m->file->unchanged());
   if (m->engine->prefix_cache_bytes != 0)
     m->prefixes = std::make_shared<PrefixCache>(m->engine->prefix_cache_bytes);
   m->workspace = std::make_shared<Workspace>(*m);

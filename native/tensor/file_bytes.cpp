@@ -44,6 +44,7 @@ uint64_t available_memory_bytes(const std::string& meminfo) {
 FileBytes::~FileBytes() { close(); }
 
 void FileBytes::close() {
+  range_.end();
   if (data_ != nullptr) munmap(data_, size_);
   if (fd_ >= 0) ::close(fd_);
   data_ = nullptr;
@@ -55,6 +56,8 @@ FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
   close();
   data_ = std::exchange(other.data_, nullptr);
   size_ = std::exchange(other.size_, 0);
+  range_ = std::move(other.range_);
+  written_ = other.written_;
   fd_ = std::exchange(other.fd_, -1);
   return *this;
 }
@@ -72,11 +75,24 @@ Result<FileBytes> FileBytes::map(const std::string& path) {
   if (fstat(out.fd_, &st) != 0 || !S_ISREG(st.st_mode))
     return Status{Code::ERR_FILE_IO, path + ": expected a regular file"};
   out.size_ = static_cast<uint64_t>(st.st_size);
+  out.written_ = st.st_mtim;
   if (out.size_ == 0) return out;
   void* p = mmap(nullptr, out.size_, PROT_READ, MAP_SHARED, out.fd_, 0);
   if (p == MAP_FAILED) return io_error(path, "mapping failed", errno);
   out.data_ = static_cast<uint8_t*>(p);
+  out.range_ = WatchedRange(p, out.size_);
   return out;
+}
+
+bool FileBytes::changed() const {
+  if (fd_ < 0 || size_ == 0) return false;
+  if (range_.lost()) return true;
+  struct stat now {};
+  if (fstat(fd_, &now) == 0 && static_cast<uint64_t>(now.st_size) == size_ &&
+      now.st_mtim.tv_sec == written_.tv_sec && now.st_mtim.tv_nsec == written_.tv_nsec)
+    return false;
+  range_.lose();
+  return true;
 }
 
 Status FileBytes::load(Loading loading, const std::string& path) {
@@ -96,7 +112,6 @@ Status FileBytes::load(Loading loading, const std::string& path) {
     case Loading::kOnDemand:
       break;
   }
-  ::close(std::exchange(fd_, -1));
   return {};
 }
 
@@ -121,6 +136,7 @@ Status FileBytes::copy(const std::string& path) {
   if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
   munmap(aligned + used, static_cast<size_t>(begin + room - (aligned + used)));
   madvise(aligned, used, MADV_HUGEPAGE);
+  range_.end();
   munmap(data_, size_);
   data_ = aligned;
   // Read, not copied from the mapping: its pages would count as resident, too.
@@ -135,6 +151,7 @@ Status FileBytes::copy(const std::string& path) {
     at += static_cast<uint64_t>(n);
   }
   mprotect(data_, used, PROT_READ);
+  ::close(std::exchange(fd_, -1));
   return {};
 }
 

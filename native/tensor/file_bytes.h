@@ -1,8 +1,11 @@
 #pragma once
+#include <time.h>
+
 #include <cstdint>
 #include <string>
 
 #include "base/status.h"
+#include "tensor/watched_range.h"
 
 namespace spiked {
 
@@ -31,6 +34,9 @@ class FileBytes {
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
+  /// Whether a mapped file was written to, cut or became unreadable since: what was read before may be anything. A copy never changes.
+  /// True once is true for good. Any thread; a system call of some hundred nanoseconds.
+  bool changed() const;
 
  private:
   Status copy(const std::string& path);
@@ -38,7 +44,9 @@ class FileBytes {
 
   uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
-  int fd_ = -1;
+  WatchedRange range_;
+  int fd_ = -1;  // as long as the file is mapped
+  timespec written_{};
 };
 
 /// Bytes that the machine can give without swapping; the largest number when nobody says. `meminfo` is /proc/meminfo or a made-up one.

@@ -114,16 +114,29 @@ const char* gguf_type_name(uint32_t type) {
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path, Loading loading) {
   std::shared_ptr<GgufFile> file(new GgufFile(path));
   SPIKED_TRY(file->map());
-  SPIKED_TRY(file->parse());
-  SPIKED_TRY(file->check_ranges());
-  // Only what proved to be a model is read whole.
-  SPIKED_TRY(file->bytes_.load(loading, path));
-  if (file->base_ != file->bytes_.data()) {
-    file->base_ = file->bytes_.data();
-    SPIKED_TRY(file->parse());
-    SPIKED_TRY(file->check_ranges());
-  }
+  const Status status = file->read(loading);
+  // First: what was found in a file that changed says nothing.
+  SPIKED_TRY(file->unchanged());
+  SPIKED_TRY(status);
   return std::shared_ptr<const GgufFile>(std::move(file));
+}
+
+Status GgufFile::unchanged() const {
+  if (!bytes_.changed()) return {};
+  return {Code::ERR_MODEL_FILE_CHANGED, path_ +
+                                            ": expected the file as it was loaded, found it written to, cut "
+                                            "or unreadable since; load it again"};
+}
+
+Status GgufFile::read(Loading loading) {
+  SPIKED_TRY(parse());
+  SPIKED_TRY(check_ranges());
+  // Only what proved to be a model is read whole.
+  SPIKED_TRY(bytes_.load(loading, path_));
+  if (base_ == bytes_.data()) return {};
+  base_ = bytes_.data();
+  SPIKED_TRY(parse());
+  return check_ranges();
 }
 
 Status GgufFile::map() {

@@ -54,8 +54,8 @@ struct GgufTensor {
 /// counts, lengths, types, alignment, ranges, overlaps, duplicates. Thread-safe once open.
 class GgufFile {
  public:
-  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_NO_MEMORY for a copy that
-  /// does not fit what is available.
+  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_MODEL_FILE_CHANGED meanwhile;
+  /// ERR_NO_MEMORY for a copy that does not fit what is available.
   static Result<std::shared_ptr<const GgufFile>> open(const std::string& path,
                                                       Loading loading = Loading::kOnDemand);
   GgufFile(const GgufFile&) = delete;
@@ -69,11 +69,14 @@ class GgufFile {
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   const GgufEntry* find(std::string_view key) const;
   const GgufTensor* tensor(std::string_view name) const;
+  /// ERR_MODEL_FILE_CHANGED when the file is mapped and is not the one that was opened any more (FileBytes::changed). Any thread.
+  Status unchanged() const;
   /// Offset in the file of a pointer into it.
   uint64_t offset_of(const uint8_t* p) const { return static_cast<uint64_t>(p - base_); }
 
  private:
   explicit GgufFile(std::string path) : path_(std::move(path)) {}
+  Status read(Loading loading);
   Status map();
   Status parse();
   Status check_ranges();

@@ -1,5 +1,4 @@
 /** One generation on a scripted engine: what a real one does too rarely or too fast to be caught at it. */
-import { lstatSync } from 'node:fs';
 import { parseParams, SpikedError, type Params, type TokenEvent } from '../../client/protocol/index.js';
 import { Counts } from '../../daemon/metrics/counts.js';
 import { LoadedModel } from '../../daemon/models/loaded-model.js';
@@ -142,8 +141,7 @@ function setup({
     close: () => calls.push('close'),
   } as unknown as NativeSession;
   const native = { info: { vocabSize: 512 }, openSession: () => session } as unknown as NativeModel;
-  const file = lstatSync(import.meta.filename, { bigint: true });
-  const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit, file);
+  const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit);
   const scheduler = new Scheduler({ maxActive: 1, maxQueue: 1 });
   const events: TokenEvent[] = [];
   const listener = { isReady: true };
