@@ -34,7 +34,7 @@ export const limitTable = {
     meaning: 'bytes of a text given to the tokenizer',
   },
   max_connections: { default: 64, min: 1, max: 4096, meaning: 'connections at a time' },
-  max_active: { default: 4, min: 1, max: 256, meaning: 'requests that the engine serves in turns' },
+  max_active: { default: 4, min: 1, max: 256, meaning: 'requests that the engine serves together' },
   max_queue: {
     default: 64,
     min: 0,

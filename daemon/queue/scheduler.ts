@@ -21,7 +21,7 @@ export interface SchedulerLimits {
 const stalledFactor = 4;
 
 /**
- * Who may use the one engine: active jobs, to which it gives one step each in turn (native/addon/engine_thread.h); the others wait in
+ * Who may use the one engine: active jobs, which it steps together (native/addon/engine_thread.h); the others wait in
  * order of arrival. A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody
  * waits for it; it goes on as it is.
  */

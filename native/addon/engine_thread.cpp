@@ -4,6 +4,9 @@
 
 #include <future>
 #include <system_error>
+#include <utility>
+
+#include "capi/spiked.h"
 
 namespace spiked::addon {
 
@@ -43,7 +46,7 @@ void EngineThread::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    if (running_ != nullptr) running_->cancel();
+    for (const std::unique_ptr<Job>& job : running_) job->cancel();
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
@@ -52,28 +55,46 @@ void EngineThread::stop() {
   queue_.clear();
 }
 
+EngineThread::Turn EngineThread::take_turn() {
+  Turn turn;
+  turn.push_back(std::move(queue_.front()));
+  queue_.pop_front();
+  const void* group = turn.front()->group();
+  if (group == nullptr) return turn;
+  for (auto at = queue_.begin(); at != queue_.end() && turn.size() < SPIKED_MAX_JOINT;) {
+    if ((*at)->group() != group) {
+      ++at;
+      continue;
+    }
+    turn.push_back(std::move(*at));
+    at = queue_.erase(at);
+  }
+  return turn;
+}
+
 void EngineThread::loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (stopping_) return;
-    std::unique_ptr<Job> job = std::move(queue_.front());
-    queue_.pop_front();
-    running_ = job.get();
-    bool more = false;
+    running_ = take_turn();
+    bool all_more = true;
     do {
       lock.unlock();
-      job->run();
-      more = job->more();
+      if (running_.size() == 1)
+        running_.front()->run();
+      else
+        running_.front()->run_together(running_);
+      for (const std::unique_ptr<Job>& job : running_) all_more = all_more && job->more();
       lock.lock();
-      more = more && !stopping_;
-    } while (more && queue_.empty());
-    running_ = nullptr;
-    if (more) {
-      job->yield();
-      queue_.push_back(std::move(job));
-    } else {
-      outbox_->deliver(std::move(job));
+    } while (all_more && !stopping_ && queue_.empty());
+    for (std::unique_ptr<Job>& job : std::exchange(running_, {})) {
+      if (job->more() && !stopping_) {
+        job->yield();
+        queue_.push_back(std::move(job));
+      } else {
+        outbox_->deliver(std::move(job));
+      }
     }
   }
 }

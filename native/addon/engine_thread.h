@@ -7,15 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "job.h"
 #include "outbox.h"
 
 namespace spiked::addon {
 
-/// The one thread from which an engine computes: runs jobs in the order they came; those that have more to do take turns. Shared by the engine's
-/// object, its models and sessions; it ends with the last of them. Everything but the loop belongs to the JS
-/// thread.
+/// The one thread from which an engine computes: runs jobs in the order they came; those that have more to do take turns, and jobs of
+/// one group run as one. Shared by the engine's object, its models and sessions; it ends with the last of them. Everything but the loop
+/// belongs to the JS thread.
 class EngineThread {
  public:
   /// Null when the system gives no thread. `begin` runs on it, and has ended when this returns.
@@ -32,13 +33,16 @@ class EngineThread {
 
  private:
   explicit EngineThread(std::shared_ptr<Outbox> outbox) : outbox_(std::move(outbox)) {}
+  using Turn = std::vector<std::unique_ptr<Job>>;
   void loop();
+  /// The first job of the queue, with the others of its group.
+  Turn take_turn();
 
   std::shared_ptr<Outbox> outbox_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::unique_ptr<Job>> queue_;
-  Job* running_ = nullptr;
+  Turn running_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -1,6 +1,7 @@
 #include "generate_job.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -13,7 +14,7 @@ constexpr size_t kMostAhead = 256;
 /// A step that comes sooner after the last call for JavaScript waits for the next one: waking a thread costs as much as a small model's step.
 constexpr uint64_t kHoldNs = 1'000'000;
 /// Numbers of a row.
-constexpr size_t kColumns = 26;
+constexpr size_t kColumns = 27;
 constexpr uint64_t kNsPerS = 1'000'000'000;
 
 }  // namespace
@@ -47,6 +48,38 @@ void GenerateJob::run() {
     over_ = true;
     return;
   }
+  accept(taken);
+}
+
+void GenerateJob::run_together(std::span<const std::unique_ptr<Job>> jobs) {
+  std::array<spiked_joint_step, SPIKED_MAX_JOINT> steps{};
+  std::array<spiked_sampling, SPIKED_MAX_JOINT> samplings{};
+  const auto at = [&](size_t i) { return static_cast<GenerateJob*>(jobs[i].get()); };
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const StepSettings& settings = at(i)->settings_;
+    samplings[i] = settings.sampling.c();
+    steps[i].session = at(i)->handle_;
+    steps[i].fed = at(i)->ids_[0];
+    steps[i].sampling = &samplings[i];
+    steps[i].head = &settings.head;
+    steps[i].want_logprob = settings.want_logprob ? 1 : 0;
+  }
+  spiked_error error{};
+  const bool stepped = spiked_sessions_step(steps.data(), jobs.size(), &error) == SPIKED_OK;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const spiked_joint_step& step = steps[i];
+    GenerateJob& job = *at(i);
+    if (!stepped || step.error.code != SPIKED_OK) {
+      job.failure_ = failure_of(stepped ? step.error : error);
+      job.over_ = true;
+      continue;
+    }
+    Taken taken{{step.id, step.logprob, step.t_ns, step.head_step}, {}};
+    job.accept(taken);
+  }
+}
+
+void GenerateJob::accept(Taken& taken) {
   spiked_session_get_stats(handle_, &taken.stats);
   const int32_t id = taken.step.id;
   ids_.assign(1, id);
@@ -125,6 +158,7 @@ double* GenerateJob::write_row(const Taken& taken, double* row) const {
       static_cast<double>(stats.kv_bytes_touched),
       static_cast<double>(stats.state_bytes),
       static_cast<double>(stats.cached_positions),
+      static_cast<double>(stats.batch),
   };
   static_assert(std::size(columns) == kColumns);
   return std::copy(std::begin(columns), std::end(columns), row);

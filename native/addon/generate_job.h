@@ -29,6 +29,9 @@ class GenerateJob : public SessionJob {
   static size_t most_values(uint64_t max_tokens);
   /// One step.
   void run() override;
+  /// Those of one model whose prompts have been fed.
+  const void* group() const override { return ids_.size() == 1 ? spiked_session_group(handle_) : nullptr; }
+  void run_together(std::span<const std::unique_ptr<Job>> jobs) override;
   bool more() const override { return !over_; }
   void yield() override;
   void progress(Napi::Env env) override { hand_over(env); }
@@ -43,6 +46,7 @@ class GenerateJob : public SessionJob {
     spiked_session_stats stats;
   };
 
+  void accept(Taken& taken);
   /// True when JavaScript is so far behind that the engine has to wait.
   bool push(const Taken& taken);
   void announce(std::unique_lock<std::mutex>& lock);

@@ -3,6 +3,9 @@
 
 #include <napi.h>
 
+#include <memory>
+#include <span>
+
 #include "failure.h"
 
 namespace spiked::addon {
@@ -22,6 +25,10 @@ class Job {
 
   /// Off the JS thread: touches nothing of Node.
   virtual void run() = 0;
+  /// Off the JS thread: equal for jobs that run as one, null for one that runs alone.
+  virtual const void* group() const { return nullptr; }
+  /// Instead of run(): this job and others of its group.
+  virtual void run_together(std::span<const std::unique_ptr<Job>>) {}
   /// Off the JS thread, after run(): true when an engine's thread is to run it again, after the jobs that wait.
   virtual bool more() const { return false; }
   /// Off the JS thread, when others run before it does again.

@@ -50,6 +50,7 @@ Napi::Object stats_value(Napi::Env env, const spiked_session_stats& stats) {
   out["kvBytesTouched"] = number(stats.kv_bytes_touched);
   out["stateBytes"] = number(stats.state_bytes);
   out["cachedPositions"] = number(stats.cached_positions);
+  out["batch"] = number(stats.batch);
   return out;
 }
 

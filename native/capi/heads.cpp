@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "capi/clock.h"
 #include "capi/guard_model.h"
 #include "capi/sampling.h"
@@ -95,6 +97,44 @@ spiked_status spiked_session_choose(spiked_session* session, const float* hidden
     head::Step found;
     SPIKED_TRY(session->session.choose(hidden, ask.value(), id, &found));
     fill(found, step);
+    return {};
+  });
+}
+
+const void* spiked_session_group(const spiked_session* session) { return &session->session.model(); }
+
+spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_error* error) {
+  static_assert(SPIKED_MAX_JOINT == symboliclight::kMaxBatch);
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(steps, "steps"));
+    if (n == 0 || n > SPIKED_MAX_JOINT)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("steps: expected 1 to %d sessions, found %zu", SPIKED_MAX_JOINT, n)};
+    std::vector<JointStep> joint;
+    joint.reserve(n);
+    for (size_t i = 0; i < n; ++i) {
+      SPIKED_TRY(require(steps[i].session, "session"));
+      SPIKED_TRY(require(steps[i].sampling, "sampling"));
+      if (spiked_session_group(steps[i].session) != spiked_session_group(steps[0].session))
+        return {Code::ERR_INVALID_ARGUMENT,
+                format("session %zu: expected one of the first session's model, found another's", i)};
+      for (size_t j = 0; j < i; ++j)
+        if (steps[j].session == steps[i].session)
+          return {Code::ERR_INVALID_ARGUMENT,
+                  format("session %zu: expected each session once, found it at %zu too", i, j)};
+      auto ask = ask_of(*steps[i].sampling, steps[i].head, steps[i].want_logprob != 0);
+      if (!ask.ok()) return ask.status();
+      joint.push_back({&steps[i].session->session, steps[i].fed, ask.take()});
+    }
+    Session::step_together(joint);
+    const uint64_t t_ns = monotonic_ns();
+    for (size_t i = 0; i < n; ++i) {
+      report(joint[i].status, &steps[i].error);
+      steps[i].id = joint[i].id;
+      steps[i].logprob = joint[i].logprob;
+      steps[i].t_ns = t_ns;
+      fill(joint[i].head, &steps[i].head_step);
+    }
     return {};
   });
 }

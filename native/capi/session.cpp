@@ -132,9 +132,16 @@ spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, 
 
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out) {
   const SessionStats s = session->session.stats();
-  *out = {s.position,           s.activity.mixer_active, s.activity.ffn_active, s.activity.mixer_total,
-          s.activity.ffn_total, s.bytes_touched,         s.kv_bytes_touched,    s.state_bytes,
-          s.cached_positions};
+  *out = {s.position,
+          s.activity.mixer_active,
+          s.activity.ffn_active,
+          s.activity.mixer_total,
+          s.activity.ffn_total,
+          s.bytes_touched,
+          s.kv_bytes_touched,
+          s.state_bytes,
+          s.cached_positions,
+          s.batch};
 }
 
 void spiked_session_set_profile(spiked_session* session, int32_t on) {

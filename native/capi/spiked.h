@@ -334,7 +334,32 @@ spiked_status spiked_session_next(spiked_session* session, const spiked_sampling
                                   const spiked_head* head, int32_t* id, float* logprob, uint64_t* t_ns,
                                   spiked_head_step* step, spiked_error* error);
 
-/* The same for a hidden state of the caller's, f32 [embed_dim]: what a head would answer there. */
+/* One session's step among others: feeds an id, draws the next one. */
+typedef struct spiked_joint_step {
+  spiked_session* session;
+  int32_t fed;
+  const spiked_sampling* sampling;
+  const spiked_head* head;
+  int32_t want_logprob;
+  /* out */
+  spiked_error error; /* this session's own: code 0 where it went well */
+  int32_t id;
+  float logprob; /* only when wanted */
+  uint64_t t_ns;
+  spiked_head_step head_step;
+} spiked_joint_step;
+
+/* Most sessions that step together. */
+enum { SPIKED_MAX_JOINT = 32 };
+
+/* A step of n different sessions of one model (spiked_session_group) as one pass, which reads the weights once for all. Each session's bits
+ * and id are those of spiked_session_forward and spiked_session_next on it alone. spiked_session_cancel is heeded before the pass, not in it.
+ * Errors: INVALID_ARGUMENT (n, sessions that may not step together); a session's own are in its step. */
+spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_error* error);
+/* Equal for sessions that may step together; not to be dereferenced. */
+const void* spiked_session_group(const spiked_session* session);
+
+/* The same as spiked_session_next for a hidden state of the caller's, f32 [embed_dim]: what a head would answer there. */
 spiked_status spiked_session_choose(spiked_session* session, const float* hidden,
                                     const spiked_sampling* sampling, const spiked_head* head, int32_t* id,
                                     spiked_head_step* step, spiked_error* error);
@@ -364,6 +389,7 @@ typedef struct spiked_session_stats {
       kv_bytes_touched; /* least bytes of keys and values that it had to read: of each pass's position that sees most */
   uint64_t state_bytes;      /* the state: keys and values, decay state, membrane */
   uint64_t cached_positions; /* of position: taken over from the prefix cache instead of computed */
+  uint64_t batch;            /* sequences that the last pass computed together */
 } spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);
 

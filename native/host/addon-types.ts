@@ -242,6 +242,8 @@ export interface SessionStats {
   stateBytes: number;
   /** Of `position`: taken over from the prefix cache instead of computed. */
   cachedPositions: number;
+  /** Sequences that the last pass computed together. */
+  batch: number;
 }
 
 export interface Probability {
@@ -266,7 +268,8 @@ export interface NativeSession {
   /**
    * Steps one after the other, each fed what the one before drew, without waiting for JavaScript between them. Ends after `maxTokens`
    * or a stop id, after pause(), or when 256 steps wait for `onSteps`; the last id is then not fed, and generate(that id) goes on.
-   * Calls on other sessions of the engine get their turn after every step, several generates one step each in turn.
+   * Calls on other sessions of the engine get their turn after every step. Generates on one model step together, which reads the weights
+   * once for all of them, with the bits that each alone would give.
    *
    * @param onSteps  gets every step, in order, as many at once as there are, as rows for generatedSteps, which must read them before it
    *                 returns; the last before the promise settles; none after close(). What it throws cancels the session, and the

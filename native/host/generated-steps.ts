@@ -1,7 +1,7 @@
 import type { GeneratedStep, HeadMode } from './addon-types.js';
 
 /** Numbers of a row, in the order of GenerateJob::write_row, native/addon/generate_job.cpp. */
-const columns = 26;
+const columns = 27;
 
 const modes: readonly HeadMode[] = ['full', 'scan', 'gate', 'certified'];
 
@@ -47,6 +47,7 @@ function stepAt(rows: Float64Array, at: number): GeneratedStep {
       kvBytesTouched: column(23),
       stateBytes: column(24),
       cachedPositions: column(25),
+      batch: column(26),
     },
   };
 }

@@ -32,33 +32,45 @@ head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
   return rules;
 }
 
+bool Heads::takes_full(const Ask& ask) {
+  return needs_every_row(ask) || ask.head.mode == head::Mode::kFull ||
+         (ask.head.mode == head::Mode::kCertified && n_best(ask.sampling) == 0);
+}
+
+void Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float* logits,
+                     head::Step* const* steps) {
+  Clock clock(true);
+  full_.run(*model_.engine->pool, *model_.engine->isa->kernels, hidden, hidden_stride, n, logits);
+  const uint64_t ns = clock.lap();
+  for (size_t i = 0; i < n; ++i) {
+    *steps[i] = {};
+    steps[i]->proved = true;
+    steps[i]->rows = static_cast<uint32_t>(model_.weights.head.output.rows);
+    // What they cost together, in equal parts.
+    steps[i]->verification_ns = ns / n;
+    steps[i]->bytes = full_.logical_bytes() / n;
+  }
+}
+
 Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
                   std::span<const int32_t>* rows, head::Step* step) {
   const HeadWeights& w = model_.weights.head;
-  SPIKED_TRY(ask.head.check(w));
   *step = {};
   *rows = {};
-  head::Mode mode = needs_every_row(ask) ? head::Mode::kFull : ask.head.mode;
-  if (mode == head::Mode::kCertified && n_best(ask.sampling) == 0) mode = head::Mode::kFull;
-  Pool& pool = *model_.engine->pool;
-  const kernels::Kernels& k = *model_.engine->isa->kernels;
-  if (mode == head::Mode::kFull) {
-    Clock clock(true);
-    full_.run(pool, k, hidden, 0, 1, logits);
-    step->verification_ns = clock.lap();
-    step->proved = true;
-    step->rows = static_cast<uint32_t>(w.output.rows);
-    step->bytes = full_.logical_bytes();
+  if (takes_full(ask)) {
+    run_full(hidden, 0, 1, logits, &step);
     return {};
   }
+  Pool& pool = *model_.engine->pool;
+  const kernels::Kernels& k = *model_.engine->isa->kernels;
   for (size_t i = 0; i < w.output.cols; ++i)
     if (!std::isfinite(hidden[i]))
       return {Code::ERR_MODEL_INVALID,
               format("the hidden state is %g in dimension %zu: the model's weights are not finite",
                      static_cast<double>(hidden[i]), i)};
   const head::Rules found = rules(ask, history);
-  if (mode == head::Mode::kCertified) return certified(hidden, ask, found, logits, rows, step);
-  if (mode == head::Mode::kGate) {
+  if (ask.head.mode == head::Mode::kCertified) return certified(hidden, ask, found, logits, rows, step);
+  if (ask.head.mode == head::Mode::kGate) {
     if (!gate_) gate_ = std::make_unique<head::Gate>(w);
     gate_->run(pool, k, hidden, ask.head, found, logits, *step);
     return {};

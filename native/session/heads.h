@@ -22,12 +22,18 @@ class Heads {
  public:
   explicit Heads(const Model& model);
 
+  /// ask     whose settings fit the model
   /// logits  f32 [full().logits_stride()]
   /// rows    out: the ids whose logits were computed exactly and that hold the answer; empty: all
-  /// Errors: ERR_INVALID_ARGUMENT, ERR_MODEL_UNSUPPORTED (head::Settings::check); ERR_MODEL_INVALID for a hidden state that is not finite;
-  /// ERR_CANCELLED, ERR_NO_MEMORY while the certified head's tables are made.
+  /// Errors: ERR_MODEL_INVALID for a hidden state that is not finite; ERR_CANCELLED, ERR_NO_MEMORY while the certified head's tables are
+  /// made.
   Status run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
              std::span<const int32_t>* rows, head::Step* step);
+
+  /// Whether this ask takes the full head.
+  static bool takes_full(const Ask& ask);
+  /// The full head on n (<= head::kMaxRows) hidden states, f32 [n, hidden_stride]; logits [n, full().logits_stride()], a step for each.
+  void run_full(const float* hidden, size_t hidden_stride, size_t n, float* logits, head::Step* const* steps);
 
   head::Full& full() { return full_; }
   size_t size_bytes() const;

@@ -42,7 +42,7 @@ void Session::reset() {
   state_.clear();
   history_.clear();
   activity_ = {};
-  bytes_touched_ = kv_bytes_touched_ = cached_positions_ = 0;
+  bytes_touched_ = kv_bytes_touched_ = cached_positions_ = batch_ = 0;
   begin_prefix();
   last_ = nullptr;
   has_hidden_ = torn_ = false;
@@ -82,29 +82,35 @@ bool Session::take_over(const int32_t* ids, size_t n) {
   return true;
 }
 
+symboliclight::Pass Session::pass_of(const std::atomic<bool>& cancel) {
+  const Engine& engine = *model_->engine;
+  return {*engine.pool, *engine.isa->kernels, model_->config, model_->weights,
+          cancel,       engine.activations,   profile()};
+}
+
+void Session::count_bytes(size_t n, const symboliclight::Activity& seen, size_t batch) {
+  bytes_touched_ += model_->dense_bytes() / batch +
+                    (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
+                    n * model_->config.embed_dim * sizeof(float);
+  kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
+  batch_ = batch;
+}
+
 Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
   if (take_over(ids, n)) return {};
-  const symboliclight::Pass p{*model_->engine->pool,
-                              *model_->engine->isa->kernels,
-                              model_->config,
-                              model_->weights,
-                              cancel_,
-                              model_->engine->activations,
-                              profile()};
-  symboliclight::Activity seen;
   symboliclight::Scratch& scratch = workspace_.scratch;
-  if (!symboliclight::forward(p, ids, n, state_, scratch, seen, trace)) {
+  symboliclight::Part part{ids, n, &state_};
+  if (!symboliclight::forward(pass_of(cancel_), {&part, 1}, scratch, trace)) {
     torn_ = true;
     has_hidden_ = false;
     return {Code::ERR_CANCELLED, "cancelled"};
   }
-  advance(ids, n, scratch.stream.c.data() + (n - 1) * scratch.d_stride, seen);
+  advance(ids, n, scratch.stream.c.data() + (n - 1) * scratch.d_stride, part.activity);
   if (prefix_)
-    prefix_ =
-        n == PrefixCache::kIds ? model_->prefixes->keep(prefix_, ids, state_, hidden_.data(), seen) : nullptr;
-  bytes_touched_ += model_->dense_bytes() + (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
-                    n * model_->config.embed_dim * sizeof(float);
-  kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
+    prefix_ = n == PrefixCache::kIds
+                  ? model_->prefixes->keep(prefix_, ids, state_, hidden_.data(), part.activity)
+                  : nullptr;
+  count_bytes(n, part.activity, 1);
   return {};
 }
 
@@ -196,25 +202,39 @@ Status Session::choose(const float* hidden, const Ask& ask, int32_t* id, head::S
   return status;
 }
 
-Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step) {
+Result<Ask> Session::checked(const Ask& ask) const {
   Ask own = ask;
   const size_t valid = model_->config.valid_vocab_size;
   own.valid = ask.valid == 0 ? valid : std::min(ask.valid, valid);
   SPIKED_TRY(own.sampling.check());
+  SPIKED_TRY(own.head.check(model_->weights.head));
+  return own;
+}
+
+Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step) {
+  auto own = checked(ask);
+  if (!own.ok()) return own.status();
   std::span<const int32_t> rows;
-  Stopwatch watch(profile());
   float* logits = workspace_.logits.data();
-  SPIKED_TRY(workspace_.heads.run(hidden, own, history_, logits, &rows, step));
+  Stopwatch watch(profile());
+  SPIKED_TRY(workspace_.heads.run(hidden, own.value(), history_, logits, &rows, step));
   watch.lap(Operation::kHead);
   last_ = step->mode == head::Mode::kFull ? logits : nullptr;
   workspace_.owner = this;
-  auto candidates = sampler_.distribution(logits, own.valid, history_, own.sampling, rows);
+  SPIKED_TRY(pick(logits, rows, own.value(), id, logprob, step));
+  watch.lap(Operation::kSampling);
+  return {};
+}
+
+Status Session::pick(const float* logits, std::span<const int32_t> rows, const Ask& ask, int32_t* id,
+                     float* logprob, head::Step* step) {
+  auto candidates = sampler_.distribution(logits, ask.valid, history_, ask.sampling, rows);
   if (!candidates.ok()) return candidates.status();
-  *id = own.sampling.temperature == 0.0f ? candidates.value()[0].id
+  *id = ask.sampling.temperature == 0.0f ? candidates.value()[0].id
                                          : sampler::Sampler::draw(candidates.value(), generator_);
   if (step->id_before < 0) step->id_before = *id;
-  if (own.want_logprob) *logprob = static_cast<float>(sampler::log_probability(logits, valid, *id));
-  watch.lap(Operation::kSampling);
+  if (ask.want_logprob)
+    *logprob = static_cast<float>(sampler::log_probability(logits, model_->config.valid_vocab_size, *id));
   return {};
 }
 
@@ -277,6 +297,7 @@ SessionStats Session::stats() const {
   s.bytes_touched = bytes_touched_;
   s.kv_bytes_touched = kv_bytes_touched_;
   s.cached_positions = cached_positions_;
+  s.batch = batch_;
   s.state_bytes = state_.size_bytes();
   return s;
 }

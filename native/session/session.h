@@ -19,6 +19,20 @@ struct SessionStats {
   uint64_t bytes_touched = 0, kv_bytes_touched = 0;  ///< of the last forward
   uint64_t state_bytes = 0;
   uint64_t cached_positions = 0;  ///< taken over from the prefix cache instead of computed
+  uint64_t batch = 0;             ///< sequences that the last pass computed together
+};
+
+class Session;
+
+/// One session's step among others: feeds an id and draws the next one.
+struct JointStep {
+  Session* session;
+  int32_t fed;
+  Ask ask;
+  Status status{};  ///< out: this session's own; the others go on
+  int32_t id = 0;
+  float logprob = 0;  ///< only when asked for
+  head::Step head{};
 };
 
 /// One sequence: its state, its history, its generator. Thread-compatible; cancel() is thread-safe.
@@ -44,7 +58,12 @@ class Session {
   /// Runs a head on the last position's hidden state and draws the next id. *logprob only when it is wanted.
   /// Errors: ERR_INVALID_ARGUMENT before any forward, the head's (Heads::run) and the sampler's.
   Status next(const Ask& ask, int32_t* id, float* logprob, head::Step* step);
-  /// The same for a hidden state of the caller's, f32 [D]; the session's history still counts for the penalty.
+  /// One step of 1 to kMaxBatch different sessions of one model as one pass, which reads the weights once for all of them. The bits
+  /// and ids are those of forward and next on each alone.
+  ///
+  /// Errors, each session's own: as forward and next. cancel() is heeded before the pass, not in it.
+  static void step_together(std::span<JointStep> steps);
+  /// The same as next for a hidden state of the caller's, f32 [D]; the session's history still counts for the penalty.
   Status choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step);
 
   /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session. masked_mass[i], unless null: what the slots without a
@@ -76,6 +95,9 @@ class Session {
   Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
   /// What is left to do when the state is after n more ids: hidden is the last one's, f32 [D].
   void advance(const int32_t* ids, size_t n, const float* hidden, const symboliclight::Activity& seen);
+  /// Counts what a pass over n of this session's ids had to read, as one of `batch` sequences.
+  void count_bytes(size_t n, const symboliclight::Activity& seen, size_t batch);
+  symboliclight::Pass pass_of(const std::atomic<bool>& cancel);
   /// Takes over what an earlier sequence computed for these ids, if there is such.
   bool take_over(const int32_t* ids, size_t n);
   void begin_prefix() { prefix_ = model_->prefixes ? model_->prefixes->root() : nullptr; }
@@ -84,6 +106,11 @@ class Session {
   /// The last position's logits, computed again if others were since; null before any.
   const float* last_logits();
   Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
+  /// The ask as this model has it; an error when it cannot be served.
+  Result<Ask> checked(const Ask& ask) const;
+  /// Draws an id from logits that are exact in `rows`, or everywhere when it is empty.
+  Status pick(const float* logits, std::span<const int32_t> rows, const Ask& ask, int32_t* id, float* logprob,
+              head::Step* step);
   Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 
   std::shared_ptr<const Model> model_;
@@ -99,7 +126,7 @@ class Session {
   symboliclight::Activity activity_;
   PrefixCache::Place prefix_;  // where the ids so far are in the prefix cache; null once they are not
   uint64_t cached_positions_ = 0;
-  uint64_t bytes_touched_ = 0, kv_bytes_touched_ = 0;
+  uint64_t bytes_touched_ = 0, kv_bytes_touched_ = 0, batch_ = 0;
   std::atomic<bool> cancel_{false};
   bool profiled_ = false;
   Profile profile_;

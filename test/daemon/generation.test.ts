@@ -62,7 +62,7 @@ function rowsOf(steps: GeneratedStep[]): Float64Array {
       ...[0, Number(head.triggered), Number(head.proved), Number(head.fellBack), head.gap, head.rows],
       ...[head.survivors, head.idBefore, 0, 0, 0, head.verificationNs, head.bytes],
       ...[stats.position, stats.mixerActive, stats.ffnActive, stats.mixerTotal, stats.ffnTotal],
-      ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes, stats.cachedPositions],
+      ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes, stats.cachedPositions, stats.batch],
     ]),
   );
 }
@@ -91,6 +91,7 @@ function setup({
     kvBytesTouched: 0,
     stateBytes: 77,
     cachedPositions: 0,
+    batch: 1,
   });
   const session = {
     seed: (seed: bigint) => calls.push(`seed ${String(seed)}`),

@@ -134,27 +134,35 @@ test('pause ends it after a step, and it goes on the same', async () => {
   });
 });
 
-test('several take one step each in turn, and other calls come between', async () => {
+test('several step together, each as if alone, and other calls come between', async () => {
   await withModel(modelFile(slow), {}, async (model) => {
+    const n = 60;
+    const expected = [await oneByOne(model, n, greedy), await oneByOne(model, n, drawn, true)];
     for (let attempt = 0; ; attempt++) {
-      const sessions = ['a', 'b', 'c'].map((name) => ({ name, session: model.openSession() }));
-      const order: { name: string; tNs: bigint }[] = [];
-      const all = sessions.map(({ name, session }) =>
-        session.generate(prompt, greedy, { maxTokens: 60, stopIds: none }, (rows, n) => {
-          for (const { tNs } of generatedSteps(rows, n)) order.push({ name, tNs });
-        }),
-      );
+      const runs = [0, 1, 0].map((which) => ({
+        which,
+        session: model.openSession(),
+        steps: [] as GeneratedStep[],
+      }));
+      const all = runs.map(({ which, session, steps }) => {
+        session.seed(7n);
+        const options = { maxTokens: n, stopIds: none, logprob: which === 1 };
+        return session.generate(prompt, which === 1 ? drawn : greedy, options, (rows, count) => {
+          steps.push(...generatedSteps(rows, count));
+        });
+      });
       const other = model.openSession();
       const { tNs } = await other.forward(prompt, { logits: 'none' });
-      assert.ok(order.length < 180, 'a forward waited for the end of all');
       await Promise.all(all);
-      for (const session of [other, ...sessions.map((entry) => entry.session)]) session.close();
-      order.sort((a, b) => Number(a.tNs - b.tNs));
-      const before = order.filter((step) => step.tNs < tNs).length;
+      for (const session of [other, ...runs.map((run) => run.session)]) session.close();
+      const own = ({ id, logprob, stats }: GeneratedStep) => [id, logprob, stats.position, stats.ffnActive];
+      for (const { which, steps } of runs) assert.equal(steps.map(own), expected[which]?.map(own));
+      const before = runs.reduce((sum, { steps }) => sum + steps.filter((step) => step.tNs < tNs).length, 0);
+      const joint = runs.flatMap(({ steps }) => steps.filter(({ stats }) => stats.batch === 3)).length;
       // JavaScript that is put aside between two calls of this test lets the first ones run alone.
-      const late = before > 3 || order.slice(0, 3).some(({ name }, i) => name !== 'abc'[i]);
+      const late = before > 3 || joint < 3 * (n - 1);
       if (late && attempt < 20) continue;
-      assert.is(order.map(({ name }) => name).join(''), 'abc'.repeat(60));
+      assert.is(joint, 3 * (n - 1), 'all but the prompts');
       assert.ok(before <= 3, `the forward came after ${String(before)} steps`);
       return;
     }

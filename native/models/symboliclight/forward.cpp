@@ -21,43 +21,62 @@ namespace {
 /// Active columns that a worker takes at once: each call begins with fetches that nothing has asked for ahead.
 constexpr size_t kMostColumns = 1024, kLeastColumns = 64;
 
+/// The positions of a pass, part after part.
+struct Positions {
+  explicit Positions(std::span<Part> parts) {
+    for (Part& part : parts) {
+      part.activity = {};
+      for (size_t i = 0; i < part.n; ++i, ++n) {
+        id[n] = part.ids[i];
+        at[n] = part.state->position + i;
+        state[n] = part.state;
+        activity[n] = &part.activity;
+      }
+    }
+  }
+
+  size_t n = 0;
+  int32_t id[kMaxBatch];
+  size_t at[kMaxBatch];  // in its sequence
+  State* state[kMaxBatch];
+  Activity* activity[kMaxBatch];
+};
+
 /// One worker's walk through the model; all workers walk together and meet at barriers.
 ///
 /// What a position needs as a whole (norms, thresholds) is shared out by position. In a pass of one position every worker does it for
 /// itself, on its own copy of the stream: the same operations give the same bits, and three of a layer's eight barriers go.
 class Walk {
  public:
-  Walk(const Pass& p, const int32_t* ids, size_t n, State& st, Scratch& s, Trace* trace, Team& team,
-       bool& stop)
+  Walk(const Pass& p, const Positions& positions, Scratch& s, Trace* trace, Team& team, bool& stop)
       : k_(p.kernels),
         cfg_(p.config),
         w_(p.weights),
         cancel_(p.cancel),
         quantized_(p.activations != ops::Activations::kF32),
-        ids_(ids),
-        n_(n),
-        st_(st),
+        all_(positions),
+        n_(positions.n),
         s_(s),
-        trace_(team.index() == 0 || n > 1 ? trace : nullptr),
+        trace_(team.index() == 0 || positions.n > 1 ? trace : nullptr),
         given_(trace == nullptr ? SpikeBytes<const uint8_t>() : trace->given),
         stride_(trace == nullptr ? 0 : trace->stride),
         team_(team),
         stop_(stop),
         me_(s.workers[team.index()]),
-        stream_(n == 1 && team.index() != 0 ? me_.own : s.stream),
+        stream_(positions.n == 1 && team.index() != 0 ? me_.own : s.stream),
         rows_{p.activations, me_.q8.data(), me_.q16.data(), me_.q_scale, s.d_stride},
         factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))),
         watch_(team.index() == 0 ? p.profile : nullptr) {}
 
-  void run(Activity& activity) {
+  void run() {
     me_.margin_encoder = me_.margin_mixer = me_.margin_ffn = std::numeric_limits<float>::infinity();
     encode();
     for (size_t layer = 0; layer < cfg_.n_layers; ++layer) {
       if (stop_) return;  // written before the last barrier, so all workers agree
       const BlockWeights& b = w_.blocks[layer];
-      if (team_.index() == 0) count_spikes(layer, activity);
-      mix(layer, b, activity);
-      feed_forward(layer, b, activity);
+      if (team_.index() == 0) count_spikes(layer);
+      mix(layer, b);
+      feed_forward(layer, b);
     }
   }
 
@@ -67,6 +86,7 @@ class Walk {
   uint32_t* spikes(size_t t) const { return stream_.spikes.data() + t * s_.d_stride; }
   uint32_t* fired(size_t t) const { return stream_.fired.data() + t * s_.f_stride; }
   size_t dim() const { return cfg_.embed_dim; }
+  State& state(size_t t) const { return *all_.state[t]; }
 
   // The positions of which this worker computes what they need as a whole, and of which it writes what all workers read.
   Range positions() const { return n_ == 1 ? Range{0, 1} : shared_positions(); }
@@ -85,13 +105,13 @@ class Walk {
   void encode() {
     const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t)
-      ops::layer_norm(k_, w_.embedding + static_cast<size_t>(ids_[t]) * dim(), w_.encoder_norm, dim(),
+      ops::layer_norm(k_, w_.embedding + static_cast<size_t>(all_.id[t]) * dim(), w_.encoder_norm, dim(),
                       row(s_.stream.c, t));
     position_barrier();
     if (team_.index() == 0) {
       for (size_t t = 0; t < n_; ++t) {
         if (trace_ != nullptr)
-          me_.margin_encoder = ops::membrane_margin(st_.membrane.data(), c(t), dim(), cfg_.leak,
+          me_.margin_encoder = ops::membrane_margin(state(t).membrane.data(), c(t), dim(), cfg_.leak,
                                                     cfg_.threshold, me_.margin_encoder);
         stream_.n_spikes[t] = fire_membrane(t);
         if (trace_ != nullptr && trace_->active_encoder != nullptr)
@@ -108,7 +128,7 @@ class Walk {
   }
 
   size_t fire_membrane(size_t t) {
-    float *m = st_.membrane.data(), *x = c(t);
+    float *m = state(t).membrane.data(), *x = c(t);
     if (trace_ != nullptr && trace_->spikes.encoder != nullptr)
       ops::membrane_record(m, x, dim(), cfg_.leak, cfg_.threshold, trace_->spikes.encoder + t * dim());
     if (given_.encoder != nullptr)
@@ -134,13 +154,14 @@ class Walk {
                   dim() * sizeof(float));
   }
 
-  void count_spikes(size_t layer, Activity& activity) {
+  void count_spikes(size_t layer) {
     for (size_t t = 0; t < n_; ++t) {
+      Activity& activity = *all_.activity[t];
       activity.mixer_active += stream_.n_spikes[t];
       activity.mixer_total += dim();
       if (trace_ != nullptr && trace_->active_mixer != nullptr)
         trace_->active_mixer[layer * trace_->stride + t] = static_cast<int32_t>(stream_.n_spikes[t]);
-      if (cfg_.sparse_attn) st_.kv.mark(layer, st_.position + t, stream_.n_spikes[t] != 0);
+      if (cfg_.sparse_attn) state(t).kv.mark(layer, all_.at[t], stream_.n_spikes[t] != 0);
     }
   }
 
@@ -239,7 +260,7 @@ class Walk {
   }
 
   // a = W_tcam s; h = beta h + (1 - beta) a; attention over the continuous stream; u = g attn + (1 - g) h; c' = LN(c + W_out u).
-  void mix(size_t layer, const BlockWeights& b, Activity& activity) {
+  void mix(size_t layer, const BlockWeights& b) {
     spike_sums(b.tcam, stream_.spikes, s_.d_stride, stream_.n_spikes, s_.mixer_parts, s_.a);
     // A position without spikes neither attends nor is attended to: without any, q, k and v are not needed.
     const bool attend = cfg_.sparse_attn && any_spike();
@@ -251,7 +272,7 @@ class Walk {
     }
     watch_.lap(Operation::kProjections);
     barrier();
-    if (attend) find_keys(layer, activity);
+    if (attend) find_keys(layer);
     team_.split(cfg_.n_heads, 1, 1, [&](const Range& heads) {
       for (size_t h = heads.begin; h < heads.end; ++h) head(layer, b, h, attend);
     });
@@ -272,38 +293,42 @@ class Walk {
     const size_t half = cfg_.head_dim / 2;
     const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t)
-      ops::rope_angles(inv_freq, half, st_.position + t, s_.cos.data() + t * half, s_.sin.data() + t * half);
+      ops::rope_angles(inv_freq, half, all_.at[t], s_.cos.data() + t * half, s_.sin.data() + t * half);
   }
 
-  void find_keys(size_t layer, Activity& activity) {
+  void find_keys(size_t layer) {
     size_t most = 0;
     for (size_t t = 0; t < n_; ++t) {
-      if (stream_.n_spikes[t] == 0) continue;
-      me_.n_keys[t] = st_.kv.visible(layer, st_.position + t, key_rows(t));  // at least its own
-      most = me_.n_keys[t] > most ? me_.n_keys[t] : most;
+      me_.n_keys[t] = 0;
+      if (stream_.n_spikes[t] != 0)
+        me_.n_keys[t] = state(t).kv.visible(layer, all_.at[t], key_rows(t));  // at least its own
+      most = std::max(most, me_.n_keys[t]);
+      const bool last = t + 1 == n_ || all_.state[t + 1] != all_.state[t];
+      if (!last) continue;
+      if (team_.index() == 0) all_.activity[t]->keys_read += most;
+      most = 0;
     }
-    if (team_.index() == 0) activity.keys_read += most;
   }
   uint32_t* key_rows(size_t t) { return me_.key_rows.data() + t * me_.scores.size(); }
 
   // One head over all positions of the pass, in order; its keys and values are read by this worker only.
   void head(size_t layer, const BlockWeights& b, size_t h, bool attend) {
     const size_t d = cfg_.head_dim, half = d / 2, at = h * d;
-    float* state = st_.decay.data() + layer * dim() + at;
     const float beta = math::sigmoid_f32(b.decay_raw[h]);
     for (size_t t = 0; t < n_; ++t) {
-      ops::decay_step(k_, state, summed(b.tcam, s_.mixer_parts, s_.a, t, at, at + d) + at, beta, d);
+      float* decay = state(t).decay.data() + layer * dim() + at;
+      ops::decay_step(k_, decay, summed(b.tcam, s_.mixer_parts, s_.a, t, at, at + d) + at, beta, d);
       float* u = row(s_.u, t) + at;
       if (!cfg_.sparse_attn) {
-        for (size_t i = 0; i < d; ++i) u[i] = state[i];
+        for (size_t i = 0; i < d; ++i) u[i] = decay[i];
         continue;
       }
       for (size_t i = 0; i < d; ++i) u[i] = 0.0f;
       if (attend && stream_.n_spikes[t] != 0) {
-        KvWindow& kv = st_.kv;
+        KvWindow& kv = state(t).kv;
         const float *cos = s_.cos.data() + t * half, *sin = s_.sin.data() + t * half;
         float *keys = kv.keys(layer, h), *values = kv.values(layer, h), *q = row(s_.q, t) + at;
-        const size_t own = kv.row(st_.position + t) * kv.stride();
+        const size_t own = kv.row(all_.at[t]) * kv.stride();
         float *key = keys + own, *value = values + own;
         for (size_t i = 0; i < d; ++i) key[i] = row(s_.k, t)[at + i];
         for (size_t i = 0; i < d; ++i) value[i] = row(s_.v, t)[at + i];
@@ -312,12 +337,12 @@ class Walk {
         ops::attend(k_, q, {keys, values, kv.stride()}, key_rows(t), me_.n_keys[t], d, factor_,
                     me_.scores.data(), u);
       }
-      ops::mix(k_, b.gate, u, state, d, u);
+      ops::mix(k_, b.gate, u, decay, d, u);
     }
   }
 
   // z = W_up c'; f = [z >= theta]; c'' = LN(c' + W_down f); the next block's spikes are [c'' >= theta].
-  void feed_forward(size_t layer, const BlockWeights& b, Activity& activity) {
+  void feed_forward(size_t layer, const BlockWeights& b) {
     note_dense_input(layer, 2, stream_.c);
     prepare(stream_.c);
     linear(b.up, stream_.c, s_.z, s_.f_stride);
@@ -326,8 +351,10 @@ class Walk {
     fire_ffn(layer);
     position_barrier();
     if (team_.index() == 0) {
-      for (size_t t = 0; t < n_; ++t) activity.ffn_active += stream_.n_fired[t];
-      activity.ffn_total += n_ * cfg_.ffn_dim;
+      for (size_t t = 0; t < n_; ++t) {
+        all_.activity[t]->ffn_active += stream_.n_fired[t];
+        all_.activity[t]->ffn_total += cfg_.ffn_dim;
+      }
       stop_ = cancel_.load(std::memory_order_relaxed);
     }
     // Into u: it was last read before two barriers, and is not written before the next one, so that no worker need wait for the
@@ -375,9 +402,8 @@ class Walk {
   const Weights& w_;
   const std::atomic<bool>& cancel_;
   bool quantized_;
-  const int32_t* ids_;
+  const Positions& all_;
   size_t n_;
-  State& st_;
   Scratch& s_;
   Trace* trace_;  // of the worker that records a position; null for the others
   SpikeBytes<const uint8_t> given_;
@@ -395,12 +421,12 @@ float smaller(float a, float b) { return b < a ? b : a; }
 
 }  // namespace
 
-bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch,
-             Activity& activity, Trace* trace) {
+bool forward(const Pass& pass, std::span<Part> parts, Scratch& scratch, Trace* trace) {
+  const Positions positions(parts);
   bool stop = false;
-  pass.pool.run([&](Team& team) { Walk(pass, ids, n, state, scratch, trace, team, stop).run(activity); });
+  pass.pool.run([&](Team& team) { Walk(pass, positions, scratch, trace, team, stop).run(); });
   if (stop) return false;
-  state.position += n;
+  for (const Part& part : parts) part.state->position += part.n;
   if (trace != nullptr) {
     for (const Scratch::Worker& w : scratch.workers) {
       trace->margin_encoder = smaller(trace->margin_encoder, w.margin_encoder);

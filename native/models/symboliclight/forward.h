@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <span>
 
 #include "base/profile.h"
 #include "models/symboliclight/spike_bytes.h"
@@ -39,11 +40,22 @@ struct Activity {
   uint64_t keys_read = 0;  ///< by the position that sees most, summed over layers
 };
 
-/// Feeds n ids (1 <= n <= kMaxBatch, all < V) at state.position; scratch.stream.c [n, D] then holds the vectors the head reads.
+/// One sequence's part of a pass.
+struct Part {
+  const int32_t* ids;  ///< [n], all < V, fed at state->position
+  size_t n;
+  State* state;
+  Activity activity{};  ///< out
+};
+
+/// Feeds every part (1 to kMaxBatch ids together, no state twice); scratch.stream.c [ids, D] then holds the vectors the head reads, part
+/// after part.
 ///
-/// Returns false when cancelled: the state is then torn and must be reset. The bits depend on neither n nor the number of workers.
+/// trace  null unless there is one part
+///
+/// Returns false when cancelled: the states are then torn and must be reset. The bits of a part depend on neither how its sequence is cut
+/// into passes, nor on the other parts, nor on the number of workers.
 /// Source: specification of SymbolicLight V1 (arXiv:2605.21333); docs/numerics.md for the order of every sum.
-bool forward(const Pass& pass, const int32_t* ids, size_t n, State& state, Scratch& scratch,
-             Activity& activity, Trace* trace);
+bool forward(const Pass& pass, std::span<Part> parts, Scratch& scratch, Trace* trace);
 
 }  // namespace spiked::symboliclight

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   Checks checks;
   check_answers(checks, argv[1]);
   check_heads(checks, argv[1]);
+  check_together(checks, argv[1]);
   check_allocations(checks, argv[1]);
   check_refusals(checks, argv[1]);
   check_lifetimes(checks, argv[1]);
