@@ -8,6 +8,7 @@ import { logitsCommand } from './logits.js';
 import { metricsCommand } from './metrics.js';
 import { modelsCommand } from './models.js';
 import { runCommand } from './run.js';
+import { serviceCommand } from './service.js';
 import { statusCommand } from './status.js';
 import { synthCommand } from './synth.js';
 import { tokensCommand } from './tokens.js';
@@ -38,6 +39,7 @@ export function createProgram(): Command {
     synthCommand(),
     evalCommand(),
     benchCommand(),
+    serviceCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));
   return program;
