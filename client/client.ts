@@ -61,6 +61,10 @@ export class Client {
     return this.call('server.memory', {}, options);
   }
 
+  serverRequests(options?: CallOptions): Promise<Result<'server.requests'>> {
+    return this.call('server.requests', {}, options);
+  }
+
   async serverMetrics(options?: CallOptions): Promise<string> {
     return (await this.call('server.metrics', {}, options)).text;
   }

@@ -12,6 +12,7 @@ import { serviceCommand } from './service.js';
 import { statusCommand } from './status.js';
 import { synthCommand } from './synth.js';
 import { tokensCommand } from './tokens.js';
+import { topCommand } from './top.js';
 import { versionCommand } from './version.js';
 
 /** The whole command line. Mistakes are thrown (CommanderError), never printed or exited on. */
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     exportCommand(),
     inspectCommand(),
     checkCommand(),
+    topCommand(),
     tokensCommand(),
     logitsCommand(),
     synthCommand(),

@@ -100,6 +100,29 @@ const serverMetrics = {
   errors: [],
 } satisfies MethodSpec;
 
+/** Generations under way or waiting, in order of arrival, at most 256 of them; never what they say. */
+const serverRequests = {
+  params: z.strictObject({}),
+  result: z.object({
+    active: field.count,
+    waiting: field.count,
+    requests: z.array(
+      z.object({
+        /** Of the daemon's log; counts from 1. */
+        connection: field.count,
+        stream: field.streamId,
+        model: z.string(),
+        state: z.enum(['waiting', 'prefill', 'decode', 'paused']),
+        prompt_tokens: field.count,
+        generated_tokens: field.count,
+        max_tokens: field.count,
+        age_ns: field.count,
+      }),
+    ),
+  }),
+  errors: [],
+} satisfies MethodSpec;
+
 /** Every model file the daemon may use, sorted by name; `info` for the loaded ones. */
 const modelList = {
   params: z.strictObject({}),
@@ -299,6 +322,7 @@ export const methods = {
   'server.info': serverInfo,
   'server.memory': serverMemory,
   'server.metrics': serverMetrics,
+  'server.requests': serverRequests,
   'model.list': modelList,
   'model.load': modelLoad,
   'model.unload': modelUnload,

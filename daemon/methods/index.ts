@@ -6,6 +6,7 @@ import { modelUnload } from './model-unload.js';
 import { serverInfo } from './server-info.js';
 import { serverMemory } from './server-memory.js';
 import { serverMetrics } from './server-metrics.js';
+import { serverRequests } from './server-requests.js';
 import { textCancel } from './text-cancel.js';
 import { textGenerate } from './text-generate.js';
 import { textScore } from './text-score.js';
@@ -16,6 +17,7 @@ export const handlers: { [M in MethodName]: Handler<M> } = {
   'server.info': serverInfo,
   'server.memory': serverMemory,
   'server.metrics': serverMetrics,
+  'server.requests': serverRequests,
   'model.list': modelList,
   'model.load': modelLoad,
   'model.unload': modelUnload,

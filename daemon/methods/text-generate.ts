@@ -25,6 +25,7 @@ export const textGenerate: Handler<'text.generate'> = async (params, { daemon, c
     throw new SpikedError('ERR_TOKEN_UNKNOWN', text);
   }
   const generation = new Generation({
+    connection: connection.id,
     params,
     model,
     readPrompt: () => readPrompt(model, params, model.contextLimit - 1),

@@ -20,6 +20,7 @@ import { TokenText } from '../text/token-text.js';
 import type { Job, Scheduler } from './scheduler.js';
 
 type GenerateResult = Result<'text.generate'>;
+type Progress = Result<'server.requests'>['requests'][number];
 type StopReason = GenerateResult['stop_reason'];
 
 /** Ids of a prompt that one turn may feed: a long prompt must not keep the others waiting. */
@@ -36,6 +37,8 @@ export interface Listener {
 }
 
 export interface GenerationSetup {
+  /** Number of the connection that asked. */
+  connection: number;
   params: FullParams<'text.generate'>;
   model: LoadedModel;
   /** The prompt's ids, once they have passed their checks. Called when there is room in the queue. */
@@ -135,6 +138,27 @@ export class Generation implements Job {
 
   cancel(): void {
     this.finish('cancelled');
+  }
+
+  /** How far it is. */
+  progress(): Progress {
+    const { params, model, connection } = this.setup;
+    return {
+      connection,
+      stream: params.stream,
+      model: model.name,
+      state: this.state(),
+      prompt_tokens: this.prompt?.length ?? 0,
+      generated_tokens: this.tokens.length,
+      max_tokens: params.max_tokens,
+      age_ns: Number(process.hrtime.bigint() - this.arrivedNs),
+    };
+  }
+
+  private state(): Progress['state'] {
+    if (this.startedNs === null) return 'waiting';
+    if (this.stalled()) return 'paused';
+    return this.firstTokenNs === null ? 'prefill' : 'decode';
   }
 
   /** Bytes of the session's state. */

@@ -15,6 +15,8 @@ import type { Job } from '../queue/scheduler.js';
 import { Outbox } from './outbox.js';
 
 export interface ConnectionOptions {
+  /** Counts from 1; the log has it too. */
+  id: number;
   limits: WireLimits;
   maxUnreadBytes: number;
   slowReaderMs: number;
@@ -42,6 +44,7 @@ export class Connection {
   /** Everything of this connection that the queue holds. */
   readonly jobs = new Set<Job>();
   readonly log: Logger;
+  readonly id: number;
 
   private readonly frames: FrameReader;
   private readonly outbox: Outbox;
@@ -56,6 +59,7 @@ export class Connection {
     private readonly options: ConnectionOptions,
   ) {
     this.log = options.log;
+    this.id = options.id;
     this.frames = new FrameReader(options.limits);
     this.outbox = new Outbox(socket, {
       maxUnreadBytes: options.maxUnreadBytes,

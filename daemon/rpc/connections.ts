@@ -26,7 +26,9 @@ export class Connections {
       return;
     }
     const peer = peerOf(socket, (fd) => addon.peerCredentials(fd));
+    const id = this.nextId++;
     const connection = new Connection(socket, {
+      id,
       limits: {
         maxFrameBytes: limits.max_frame_bytes,
         maxDepth: limits.max_depth,
@@ -35,7 +37,7 @@ export class Connections {
       maxUnreadBytes: limits.max_unread_bytes,
       slowReaderMs: config.slowReaderMs,
       messageMs: config.messageMs,
-      log: log.child({ connection: this.nextId++, uid: peer?.uid, pid: peer?.pid }),
+      log: log.child({ connection: id, uid: peer?.uid, pid: peer?.pid }),
       onMessage: (from, message, utf8) => {
         dispatch(this.daemon, from, message, utf8);
       },

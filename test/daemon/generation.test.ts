@@ -148,6 +148,7 @@ function setup({
   const listener = { isReady: true };
   const make = (): Generation =>
     new Generation({
+      connection: 1,
       params: parseParams('text.generate', { stream: 1, tokens: [1], ...params }),
       model,
       readPrompt: () => (prompt instanceof Error ? Promise.reject(prompt) : Promise.resolve(prompt)),

@@ -32,6 +32,7 @@ const calls: Record<MethodName, (client: Client) => Promise<unknown>> = {
   'server.info': (client) => client.serverInfo(),
   'server.memory': (client) => client.serverMemory(),
   'server.metrics': (client) => client.call('server.metrics', {}),
+  'server.requests': (client) => client.serverRequests(),
   'model.list': (client) => client.listModels(),
   'model.load': (client) => client.loadModel('spare'),
   'model.unload': async (client) => {
