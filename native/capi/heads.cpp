@@ -127,6 +127,7 @@ spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_er
       joint.push_back({&steps[i].session->session, steps[i].fed, ask.take()});
     }
     Session::step_together(joint);
+    SPIKED_TRY(steps[0].session->session.model().file->unchanged());
     const uint64_t t_ns = monotonic_ns();
     for (size_t i = 0; i < n; ++i) {
       report(joint[i].status, &steps[i].error);

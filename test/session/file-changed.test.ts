@@ -32,9 +32,11 @@ async function allRefused(model: NativeModel, session: NativeSession): Promise<v
   await refused(() => session.step(ids(1), greedy));
   await refused(() => session.step(ids(1), greedy, { head: { mode: 'certified' }, logprob: true }));
   await refused(() => session.forward(ids(3), { logits: 'all' }));
-  await refused(() =>
-    session.generate(ids(1), greedy, { maxTokens: 3, stopIds: new Int32Array() }, () => assert.unreachable()),
-  );
+  const generate = (one: NativeSession): Promise<void> =>
+    one.generate(ids(1), greedy, { maxTokens: 3, stopIds: new Int32Array() }, () => assert.unreachable());
+  await refused(() => generate(session));
+  // Together, as the two are one pass.
+  await Promise.all([session, model.openSession()].map((one) => refused(() => generate(one))));
   await refused(() => session.choose(new Float32Array(model.info.embedDim), greedy));
   await refused(() => session.probabilities(greedy));
   await refused(() => session.reference(ids(2), {}));
