@@ -1,11 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { defaultSocketPath } from '../client/protocol/index.js';
-import { logLevels, type DaemonOptions } from './config.js';
+import { logLevels, type GivenOptions } from './config.js';
 import { exitCodeText } from './exit-codes.js';
 import { limitNames, limitTable, type Limits } from './limits.js';
 
 export interface CommandLine {
-  options: DaemonOptions;
+  /** What was given; the rest is left to the configuration file, then to the defaults. */
+  options: GivenOptions;
+  configPath: string | undefined;
   untilStdinEnds: boolean;
 }
 
@@ -16,8 +18,20 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       'Serves small spiking language models to local programs over a Unix socket (docs/protocol.md).',
     )
     .exitOverride()
+    .option(
+      '--config <file>',
+      'JSON file of settings (docs/service.md); options win over it; SIGHUP reads it again',
+    )
     .option('--socket <path>', `Unix socket to listen at (default: ${defaultSocketPath()})`)
-    .requiredOption(
+    .option('--socket-mode <octal>', 'mode of the socket; connecting takes write permission (default: 0660)')
+    .option('--socket-group <group>', "group of the socket, by name or number (default: the process's)")
+    .option('--allow-uid <uid>', 'a user that may connect; repeatable (default: all)', appendInteger)
+    .option(
+      '--allow-gid <gid>',
+      'a group whose members may connect; repeatable (default: all)',
+      appendInteger,
+    )
+    .option(
       '--model <file|folder>',
       'GGUF file, or a folder of them; repeatable, the first is the default',
       append,
@@ -31,16 +45,14 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       '--cpus <list>',
       'CPUs of the threads, such as 4-7, or none to leave them to the system (default: the big cores, where cores differ)',
     )
-    .option('--prefault', 'read models into memory before they are used', false)
-    .option('--huge-pages', 'copy models into memory of huge pages', false)
+    .option('--prefault', 'read models into memory before they are used')
+    .option('--huge-pages', 'copy models into memory of huge pages')
     .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
     .addOption(
       new Option(
         '--activations <precision>',
-        "of the blocks' dense products: f32 is the reference; i16 and i8 are faster, inexact, and need quantised weights",
-      )
-        .choices(['f32', 'i16', 'i8'])
-        .default('f32'),
+        "of the blocks' dense products: f32 (the default) is the reference; i16 and i8 are faster, inexact, and need quantised weights",
+      ).choices(['f32', 'i16', 'i8']),
     )
     .option(
       '--context <n>',
@@ -53,8 +65,13 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       integer,
     )
     .addOption(
-      new Option('--log-level <level>', 'log on stderr, JSON lines').choices(logLevels).default('info'),
+      new Option(
+        '--log-level <level>',
+        'log on stderr: JSON lines, or lines for the journal where stderr is one (default: info)',
+      ).choices(logLevels),
     )
+    .option('--log-text', 'log prompts and generated texts, too')
+    .option('--no-self-test', 'do not compare the kernels with scalar code at the start')
     .option(
       '--drain-ms <n>',
       'time for running requests to finish when the daemon stops (default: 5000)',
@@ -86,18 +103,26 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     if (value !== undefined) limits[name] = value;
   }
   return {
+    configPath: text('config'),
     untilStdinEnds: values['untilStdinEnds'] === true,
     options: {
-      models: values['model'] as string[],
+      models: values['model'] as string[] | undefined,
       socketPath: text('socket'),
+      socketMode: text('socketMode'),
+      socketGroup: text('socketGroup'),
+      allowUids: values['allowUid'] as number[] | undefined,
+      allowGids: values['allowGid'] as number[] | undefined,
       threads: number('threads'),
       cpus: text('cpus'),
       loading: loadingOf(values),
       isa: text('isa'),
-      activations: text('activations') as DaemonOptions['activations'],
+      activations: text('activations') as GivenOptions['activations'],
       contextTokens: number('context'),
       prefixCacheMib: number('prefixCache'),
-      logLevel: values['logLevel'] as DaemonOptions['logLevel'],
+      logLevel: values['logLevel'] as GivenOptions['logLevel'],
+      logText: values['logText'] as boolean | undefined,
+      // Commander gives a --no- option the value true where it is not said.
+      selfTest: values['selfTest'] === false ? false : undefined,
       drainMs: number('drainMs'),
       slowReaderMs: number('slowReaderMs'),
       messageMs: number('messageMs'),
@@ -106,13 +131,17 @@ export function readCommandLine(argv: readonly string[], version: () => string):
   };
 }
 
-function loadingOf(values: Record<string, unknown>): DaemonOptions['loading'] {
+function loadingOf(values: Record<string, unknown>): GivenOptions['loading'] {
   if (values['hugePages'] === true) return 'huge_pages';
-  return values['prefault'] === true ? 'prefault' : 'readahead';
+  return values['prefault'] === true ? 'prefault' : undefined;
 }
 
 function append(value: string, all: string[] = []): string[] {
   return [...all, value];
+}
+
+function appendInteger(text: string, all: number[] = []): number[] {
+  return [...all, integer(text)];
 }
 
 function integer(text: string): number {

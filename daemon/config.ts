@@ -9,6 +9,12 @@ const mebibytes = z
   .int()
   .min(0)
   .max(1 << 20);
+const ids = z.array(
+  z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 2),
+);
 const limits = z.strictObject(
   Object.fromEntries(
     limitNames.map((name) => {
@@ -18,13 +24,30 @@ const limits = z.strictObject(
   ) as Record<LimitName, z.ZodDefault<z.ZodInt>>,
 );
 
-/** Every setting, once: what startDaemon takes; the command line is one way to write them. */
+/**
+ * Every setting, once: what startDaemon takes, what a configuration file may say (in snake_case), and what its schema says of it. The command
+ * line is one more way to write them.
+ */
 export const settings = z.strictObject({
   models: z
     .array(z.string().min(1))
     .min(1)
     .describe('GGUF files, and folders of them. The first one is the default model'),
   socketPath: z.string().optional().describe('Unix socket to listen at'),
+  socketMode: z
+    .string()
+    .regex(/^0?[0-7]{3}$/, 'an octal mode such as "0660"')
+    .default('0660')
+    .describe('mode of the socket; connecting takes write permission'),
+  socketGroup: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("group of the socket, by name or number; the process's own unless given"),
+  allowUids: ids.optional().describe('users that may connect, beside those of allow_gids; all unless given'),
+  allowGids: ids
+    .optional()
+    .describe('groups whose members may connect, beside the users of allow_uids; all unless given'),
   threads: z
     .int()
     .min(1)
@@ -62,6 +85,11 @@ export const settings = z.strictObject({
     ),
   limits: limits.prefault({}),
   logLevel: z.enum(logLevels).default('info'),
+  logText: z.boolean().default(false).describe('log prompts and generated texts, too'),
+  selfTest: z
+    .boolean()
+    .default(true)
+    .describe('compare every kernel with scalar code at the start, while models load'),
   drainMs: milliseconds
     .default(5_000)
     .describe('milliseconds that running requests get to finish when the daemon stops'),
@@ -74,6 +102,8 @@ export const settings = z.strictObject({
 });
 
 export type DaemonOptions = z.input<typeof settings>;
+/** What one source of settings gives. */
+export type GivenOptions = { [K in keyof DaemonOptions]?: DaemonOptions[K] | undefined };
 export type Config = z.output<typeof settings> & { socketPath: string };
 
 /** @throws SpikedError ERR_CONFIG_INVALID or ERR_SOCKET_PATH naming the setting */

@@ -7,10 +7,13 @@ export const exitCodes = {
   usage: 2,
   model: 3,
   socket: 4,
+  selfTest: 5,
+  /** EX_CONFIG of sysexits.h, which systemd knows by name. */
+  config: 78,
 } as const;
 
-export const exitCodeText = `Exit codes: 0 stopped as asked, 1 unexpected failure, 2 command line or configuration, 3 a model or its tokenizer,
-4 the socket, 128+N a second signal N.`;
+export const exitCodeText = `Exit codes: 0 stopped as asked, 1 unexpected failure, 2 command line, 3 a model or its tokenizer, 4 the socket,
+5 the self-test, 78 configuration, 128+N a second signal N.`;
 
 export function exitCodeOf(code: ErrorCode): number {
   switch (code) {
@@ -24,11 +27,14 @@ export function exitCodeOf(code: ErrorCode): number {
     case 'ERR_NO_MEMORY':
     case 'ERR_RAM_BUDGET':
       return exitCodes.model;
+    case 'ERR_CHECK_FAILED':
+      return exitCodes.selfTest;
     case 'ERR_USAGE':
+      return exitCodes.usage;
     case 'ERR_CONFIG_INVALID':
     case 'ERR_INVALID_ARGUMENT':
     case 'ERR_ISA_UNSUPPORTED':
-      return exitCodes.usage;
+      return exitCodes.config;
     default:
       return isAboutModels(code) ? exitCodes.model : exitCodes.internal;
   }

@@ -12,7 +12,7 @@ for (const [signal, number] of [
     stop.abort(signal);
   });
 }
-// There is nothing to reload, and the default would kill.
+// The default would kill: a daemon that is not ready yet has nothing to reload.
 process.on('SIGHUP', () => undefined);
 
 const { run } = await import('./run.js');

@@ -1,3 +1,4 @@
+import type net from 'node:net';
 import { SpikedError } from '../client/protocol/index.js';
 import {
   addon as loadAddon,
@@ -15,14 +16,21 @@ import { openModelTokenizer } from './models/open-tokenizer.js';
 import { ModelRegistry } from './models/registry.js';
 import { Scheduler } from './queue/scheduler.js';
 import { Connections } from './rpc/connections.js';
-import { listen, type Listening } from './rpc/listen.js';
+import { reload } from './reload.js';
+import { adopt, listen, type Listening } from './rpc/listen.js';
 import { probe } from './rpc/probe.js';
+import { selfTest } from './self-test.js';
+import { noServiceManager, type ServiceManager } from './service/manager.js';
+import { withPatience } from './service/patience.js';
+import { startReports, statusOf } from './service/reports.js';
 import type { DaemonState } from './state.js';
 
 export interface Daemon {
   /** The socket's path. */
   readonly address: string;
   readonly state: DaemonState;
+  /** Takes over what may change in a running daemon, and logs what needs a restart. @throws SpikedError; then nothing has changed */
+  reload(options: DaemonOptions): void;
   /** Takes no new work, lets running requests finish for drainMs, cancels the rest, ends every connection, removes the socket. */
   close(): Promise<void>;
 }
@@ -30,14 +38,17 @@ export interface Daemon {
 /**
  * A daemon that accepts connections. `abort` ends a start that takes long.
  *
- * @throws SpikedError ERR_CONFIG_INVALID, ERR_SOCKET_IN_USE, ERR_SOCKET_PATH, ERR_FILE_NOT_FOUND, and what model.load throws
+ * @throws SpikedError ERR_CONFIG_INVALID, ERR_SOCKET_IN_USE, ERR_SOCKET_PATH, ERR_FILE_NOT_FOUND, ERR_CHECK_FAILED, and what model.load throws
  */
-export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): Promise<Daemon> {
+export async function startDaemon(
+  options: DaemonOptions,
+  abort?: AbortSignal,
+  manager: ServiceManager = noServiceManager,
+): Promise<Daemon> {
   const config = readConfig(options);
   const addon = loadAddon();
   const log = openLog(config.logLevel, (fd, waitMs) => addon.writable(fd, waitMs));
-  // Loading can take long: a path that is taken is told first.
-  await probe(config.socketPath, (fd) => addon.peerCredentials(fd));
+  const bind = await prepareSocket(config, addon, manager.socketFd);
   const engine = addon.openEngine({
     threads: config.threads ?? defaultThreads(config.cpus),
     cpus: config.cpus,
@@ -47,20 +58,49 @@ export async function startDaemon(options: DaemonOptions, abort?: AbortSignal): 
     prefixCacheBytes: config.prefixCacheMib * 2 ** 20,
   });
   try {
-    const state = await unlessAborted(openState(config, addon, engine, log), abort);
+    const work = Promise.all([
+      openState(config, addon, engine, log, manager),
+      config.selfTest ? selfTest(addon, engine.isa) : null,
+    ]);
+    const [state] = await unlessAborted(withPatience(manager, work), abort);
     const connections = new Connections(state);
-    const listening = await listen(
-      config.socketPath,
-      (fd) => addon.peerCredentials(fd),
-      (socket) => {
-        connections.accept(socket);
-      },
-    );
-    return serve(state, listening, connections);
+    const listening = await bind((socket) => {
+      connections.accept(socket);
+    });
+    return serve(state, listening, connections, manager);
   } catch (error) {
     engine.close();
     throw error;
   }
+}
+
+/**
+ * Finds out what can be wrong with the socket before anything slow begins.
+ *
+ * @returns what begins to listen
+ */
+async function prepareSocket(
+  { socketPath, socketMode, socketGroup }: Config,
+  addon: Addon,
+  activatedFd: number | undefined,
+): Promise<(accept: (socket: net.Socket) => void) => Promise<Listening>> {
+  if (activatedFd !== undefined) {
+    const path = addon.listeningSocket(activatedFd);
+    return (accept) => adopt(activatedFd, path, accept);
+  }
+  const gid = socketGroup === undefined ? undefined : groupId(socketGroup, addon);
+  await probe(socketPath, (fd) => addon.peerCredentials(fd));
+  const rules = { path: socketPath, mode: parseInt(socketMode, 8), gid };
+  return (accept) => listen(rules, addon, accept);
+}
+
+function groupId(group: string, addon: Addon): number {
+  const gid = /^\d+$/.test(group) ? Number(group) : addon.groupId(group);
+  if (gid !== null) return gid;
+  throw new SpikedError(
+    'ERR_CONFIG_INVALID',
+    `"socketGroup": expected a group of this system, found "${group}"`,
+  );
 }
 
 /** A model may load for minutes: its start is left, not awaited. */
@@ -81,6 +121,7 @@ async function openState(
   addon: Addon,
   engine: NativeEngine,
   log: Logger,
+  manager: ServiceManager,
 ): Promise<DaemonState> {
   const files = await ModelFiles.open(config.models);
   const [first] = await files.list();
@@ -93,6 +134,7 @@ async function openState(
     openModelTokenizer(path, model, config.limits.max_text_bytes),
   );
   for (const { path, name } of await files.initial()) {
+    manager.status(`loading ${name}`);
     await models.load(path);
     log.info({ model: name, path }, 'model loaded');
   }
@@ -117,29 +159,45 @@ async function openState(
   };
 }
 
-function serve(state: DaemonState, listening: Listening, connections: Connections): Daemon {
+function serve(
+  state: DaemonState,
+  listening: Listening,
+  connections: Connections,
+  manager: ServiceManager,
+): Daemon {
   state.log.info(
     { socket: listening.path, pid: process.pid, models: state.models.names, isa: state.engine.isa },
     'ready',
   );
   void state.machine.read();
+  manager.ready(statusOf(state));
+  const endReports = startReports(manager, state);
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     state.stopping = true;
+    manager.stopping(statusOf(state));
     state.log.info(
       { active: state.scheduler.activeCount, waiting: state.scheduler.waitingCount },
       'stopping',
     );
     await listening.close();
-    await drain(state);
+    await withPatience(manager, drain(state));
     await connections.end();
+    endReports();
     state.machine.stop();
     await state.models.close();
     state.engine.close();
     state.log.info('stopped');
     state.log.flush();
   };
-  return { address: listening.path, state, close: () => (closing ??= close()) };
+  const takeOver = (options: DaemonOptions): void => {
+    const { changed, needsRestart } = reload(state, connections, options);
+    state.log.info({ changed }, 'configuration reloaded');
+    if (needsRestart.length > 0) {
+      state.log.warn({ settings: needsRestart }, 'settings that changed need a restart');
+    }
+  };
+  return { address: listening.path, state, reload: takeOver, close: () => (closing ??= close()) };
 }
 
 async function drain({ scheduler, config }: DaemonState): Promise<void> {

@@ -9,7 +9,8 @@ import type { Scheduler } from './queue/scheduler.js';
 
 /** What every method may use. */
 export interface DaemonState {
-  readonly config: Config;
+  /** Replaced as a whole by a reload: read it where it is needed. */
+  config: Config;
   readonly addon: Addon;
   readonly engine: NativeEngine;
   readonly models: ModelRegistry;

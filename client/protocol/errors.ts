@@ -52,6 +52,7 @@ export const errorTable = {
   ERR_BUSY: { number: 403, retry: 'later', meaning: 'a cap on connections or queued requests is reached' },
   ERR_STREAM_UNKNOWN: { number: 404, retry: 'never', meaning: 'no such stream or request is active on this connection' },
   ERR_SHUTTING_DOWN: { number: 405, retry: 'later', meaning: 'the daemon is stopping' },
+  ERR_PEER_FORBIDDEN: { number: 406, retry: 'after_change', meaning: "the daemon's allow-lists do not name the user who connects" },
   ERR_INTERNAL: { number: 900, retry: 'later', meaning: 'a broken invariant: a bug in spiked' },
 } as const satisfies Record<string, ErrorRow>;
 

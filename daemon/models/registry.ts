@@ -25,6 +25,10 @@ export class ModelRegistry {
     return [...this.loaded.keys()];
   }
 
+  get isLoading(): boolean {
+    return this.loading.size > 0;
+  }
+
   get modelBytes(): number {
     return [...this.loaded.values()].reduce((sum, model) => sum + model.native.info.fileSizeBytes, 0);
   }

@@ -32,7 +32,13 @@ export class Scheduler {
   private woken = false;
   private idle: (() => void)[] = [];
 
-  constructor(private readonly limits: SchedulerLimits) {}
+  constructor(private limits: SchedulerLimits) {}
+
+  /** Fewer end nobody's work: those beyond them go on. */
+  setLimits(limits: SchedulerLimits): void {
+    this.limits = limits;
+    this.wake();
+  }
 
   get activeCount(): number {
     return this.active.length;

@@ -3,14 +3,14 @@ import { SpikedError } from '../../client/protocol/index.js';
 import type { DaemonState } from '../state.js';
 import { Connection, turnAway } from './connection.js';
 import { dispatch } from './dispatch.js';
-import { peerOf } from './peer.js';
+import { isAllowed, peerOf, type Peer } from './peer.js';
 
 /** Milliseconds for connections to take their last bytes when the daemon stops. */
 const lastBytesMs = 1_000;
 
 /** All clients, up to the cap. */
 export class Connections {
-  private readonly open = new Map<net.Socket, Connection>();
+  private readonly open = new Map<net.Socket, { connection: Connection; peer: Peer | null }>();
   private nextId = 1;
 
   constructor(private readonly daemon: DaemonState) {}
@@ -26,6 +26,12 @@ export class Connections {
       return;
     }
     const peer = peerOf(socket, (fd) => addon.peerCredentials(fd));
+    if (!isAllowed(config, peer)) {
+      counts.connectionsRefused++;
+      log.warn(named(peer), 'refusing a peer');
+      turnAway(socket, forbidden(peer));
+      return;
+    }
     const id = this.nextId++;
     const connection = new Connection(socket, {
       id,
@@ -37,7 +43,7 @@ export class Connections {
       maxUnreadBytes: limits.max_unread_bytes,
       slowReaderMs: config.slowReaderMs,
       messageMs: config.messageMs,
-      log: log.child({ connection: id, uid: peer?.uid, pid: peer?.pid }),
+      log: log.child({ connection: id, uid: peer?.uid }),
       onMessage: (from, message, utf8) => {
         dispatch(this.daemon, from, message, utf8);
       },
@@ -45,10 +51,10 @@ export class Connections {
         scheduler.wake();
       },
     });
-    this.open.set(socket, connection);
+    this.open.set(socket, { connection, peer });
     counts.connectionsAccepted++;
     counts.connections++;
-    connection.log.debug('connected');
+    connection.log.info({ gid: peer?.gid, pid: peer?.pid }, 'connected');
     socket.once('close', () => {
       this.open.delete(socket);
       counts.connections--;
@@ -57,12 +63,23 @@ export class Connections {
     });
   }
 
+  /** Holds the open ones to settings that have changed. */
+  reload(): void {
+    const { config, log } = this.daemon;
+    for (const { connection, peer } of this.open.values()) {
+      connection.log.level = log.level;
+      if (isAllowed(config, peer)) continue;
+      connection.log.warn('ending a connection whose peer is not allowed any more');
+      connection.close(forbidden(peer));
+    }
+  }
+
   /** Ends every connection after what is written to it has been sent. */
   async end(): Promise<void> {
     const ended = [...this.open.keys()].map(
       (socket) => new Promise((resolve) => socket.once('close', resolve)),
     );
-    for (const connection of this.open.values()) {
+    for (const { connection } of this.open.values()) {
       connection.close(new SpikedError('ERR_SHUTTING_DOWN', 'the daemon is stopping'));
     }
     const timer = setTimeout(() => {
@@ -71,4 +88,16 @@ export class Connections {
     await Promise.all(ended);
     clearTimeout(timer);
   }
+}
+
+function named(peer: Peer | null): object {
+  return { uid: peer?.uid, gid: peer?.gid, pid: peer?.pid };
+}
+
+function forbidden(peer: Peer | null): SpikedError {
+  const who = peer === null ? 'a peer that the system does not name' : `uid ${peer.uid}`;
+  return new SpikedError(
+    'ERR_PEER_FORBIDDEN',
+    `connection: expected a user or group of the allow-lists, found ${who}`,
+  );
 }

@@ -11,6 +11,7 @@ import { handlers } from '../methods/index.js';
 import type { Call } from '../methods/handler.js';
 import type { DaemonState } from '../state.js';
 import type { Connection } from './connection.js';
+import { logRequest, type Ended } from './request-log.js';
 
 /** Bounded by the queue, not by the number of calls at work. */
 const queued = new Set<MethodName>(['text.generate', 'text.score']);
@@ -49,21 +50,28 @@ async function handle(
   params: unknown,
   utf8: boolean,
 ): Promise<void> {
+  const beganNs = process.hrtime.bigint();
+  const ended = (outcome: Ended['outcome']): void => {
+    const known = knownMethod(method);
+    daemon.counts.request(known, 'error' in outcome ? outcome.error.code : 'ok');
+    logRequest(connection, { method: known, params, beganNs, outcome }, daemon.config.logText);
+  };
   try {
     if (!utf8)
       throw new SpikedError('ERR_RPC_INVALID', 'a message: expected UTF-8 in its strings, found other bytes');
-    const result = call(daemon, connection, checkMethod(daemon, method), params);
-    connection.answer(id, result instanceof Promise ? await result : result);
-    daemon.counts.request(methodLabel(method), 'ok');
-  } catch (error) {
-    const known = asSpikedError(connection, method, error);
-    daemon.counts.request(methodLabel(method), known.code);
-    connection.answerError(id, known);
+    const called = call(daemon, connection, checkMethod(daemon, method), params);
+    const result: unknown = called instanceof Promise ? await called : called;
+    connection.answer(id, result);
+    ended({ result });
+  } catch (thrown) {
+    const error = asSpikedError(connection, method, thrown);
+    ended({ error });
+    connection.answerError(id, error);
   }
 }
 
-/** Names that clients make up would be metrics without end. */
-function methodLabel(method: unknown): string {
+/** Names that clients make up would be metrics without end, and are texts that the log must not hold. */
+function knownMethod(method: unknown): string {
   return typeof method === 'string' && isMethodName(method) ? method : 'unknown';
 }
 

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { chmod, chown, link, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkSocketPath, SpikedError } from '../../client/protocol/index.js';
+import type { Addon } from '../../native/host/index.js';
+import { withFolderLock } from './folder-lock.js';
 import type { PeerCredentials } from './peer.js';
 import { probe } from './probe.js';
 
@@ -14,46 +16,93 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** rw for owner and group: connecting takes write permission. */
-const umaskOfSocket = 0o117;
+export interface SocketRules {
+  path: string;
+  mode: number;
+  /** The process's own when absent. */
+  gid: number | undefined;
+}
+
+type Calls = Pick<Addon, 'peerCredentials' | 'tryLock'>;
+type Accept = (socket: net.Socket) => void;
+
+/** Born so, the socket lets nobody in before it has its mode and group. */
+const closed = 0o777;
 const attempts = 5;
 
 /**
  * Listens at a Unix socket path, as its only owner.
  *
- * The socket is made under a hidden name in the same folder and only then linked to its path. link() never replaces: of two
- * daemons one wins, and whoever can see the path finds a listener with the right mode behind it. A stale path (nobody answers)
- * is first moved aside and looked at again, so that a socket which another daemon put there meanwhile is given back.
+ * The socket is made under a hidden name in the same folder, gets mode and group there, and only then is linked to its path. link() never
+ * replaces: of two daemons one wins, and whoever can see the path finds a listener with the right mode behind it. A stale path (nobody
+ * answers) is first moved aside and looked at again, so that a socket which another program put there meanwhile is given back. Daemons
+ * do all this one after the other, since what one moves aside for a moment another could take for a free path.
  *
  * @param accept  gets every connection, also one that comes before this function has returned
  * @throws SpikedError ERR_SOCKET_IN_USE, ERR_SOCKET_PATH
  */
-export async function listen(
-  socketPath: string,
-  credentials: PeerCredentials,
-  accept: (socket: net.Socket) => void,
-): Promise<Listening> {
-  checkSocketPath(socketPath);
-  const path = resolve(socketPath);
+export async function listen(rules: SocketRules, calls: Calls, accept: Accept): Promise<Listening> {
+  checkSocketPath(rules.path);
+  const path = resolve(rules.path);
   checkSocketPath(path);
   const server = net.createServer({ allowHalfOpen: true }, accept);
   const hidden = join(dirname(path), `.${randomBytes(6).toString('hex')}.spiked`);
+  const alone = <T>(work: () => Promise<T>): Promise<T> => withFolderLock(dirname(path), calls.tryLock, work);
   await bind(server, path, basename(hidden));
-  try {
-    await publish(hidden, path, credentials);
-  } catch (error) {
-    server.close();
-    throw error;
-  } finally {
-    await unlink(hidden).catch(() => undefined);
-  }
-  const own = await lstat(path, { bigint: true });
+  const own = await alone(async () => {
+    await dress(hidden, rules);
+    await publish(hidden, path, calls.peerCredentials);
+    return lstat(path, { bigint: true });
+  })
+    .catch((error: unknown) => {
+      server.close();
+      throw error;
+    })
+    .finally(() => unlink(hidden).catch(() => undefined));
+  const remove = async (): Promise<void> => {
+    const now = await lstat(path, { bigint: true });
+    if (same(now, own)) await unlink(path);
+  };
   const close = async (): Promise<void> => {
     server.close();
-    const now = await lstat(path, { bigint: true }).catch(() => null);
-    if (now && same(now, own)) await unlink(path).catch(() => undefined);
+    // Whoever comes later finds a stale path at worst.
+    await alone(remove).catch(() => undefined);
   };
   return { server, path, close };
+}
+
+/** Serves a socket that the service manager made and keeps: its path, mode and group are not ours to touch. */
+export async function adopt(fd: number, path: string, accept: Accept): Promise<Listening> {
+  const server = net.createServer({ allowHalfOpen: true }, accept);
+  await new Promise<void>((done, fail) => {
+    server.once('error', fail);
+    server.listen({ fd }, () => {
+      server.off('error', fail);
+      done();
+    });
+  });
+  return {
+    server,
+    path,
+    async close(): Promise<void> {
+      server.close();
+    },
+  };
+}
+
+/** Mode and group of the hidden socket. */
+async function dress(hidden: string, { path, mode, gid }: SocketRules): Promise<void> {
+  try {
+    if (gid !== undefined) await chown(hidden, -1, gid);
+    await chmod(hidden, mode);
+  } catch (error) {
+    const wanted = gid === undefined ? '' : ` and group ${gid}`;
+    throw new SpikedError(
+      'ERR_SOCKET_PATH',
+      `${path}: cannot give the socket mode 0${mode.toString(8)}${wanted}: ${text(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 /** Binds under the folder's descriptor: the hidden name may be longer than what fits into a socket address. */
@@ -69,7 +118,7 @@ async function bind(server: net.Server, path: string, name: string): Promise<voi
         done();
       });
       // Node binds before listen() returns, so the mask covers the socket's birth and nothing else.
-      const before = process.umask(umaskOfSocket);
+      const before = process.umask(closed);
       server.listen({ path: address });
       process.umask(before);
     });

@@ -4,6 +4,8 @@ export interface Peer {
   pid: number;
   uid: number;
   gid: number;
+  /** Supplementary ones. */
+  groups: number[];
 }
 
 /** SO_PEERCRED of a descriptor; throws when there is none. */
@@ -20,4 +22,17 @@ export function peerOf(socket: net.Socket, credentials: PeerCredentials): Peer |
   } catch {
     return null;
   }
+}
+
+export interface AllowLists {
+  allowUids?: number[] | undefined;
+  allowGids?: number[] | undefined;
+}
+
+/** Whether either list names the peer; without any list everybody may connect who can open the socket. */
+export function isAllowed({ allowUids, allowGids }: AllowLists, peer: Peer | null): boolean {
+  if (allowUids === undefined && allowGids === undefined) return true;
+  if (peer === null) return false;
+  const isMember = (gid: number): boolean => gid === peer.gid || peer.groups.includes(gid);
+  return (allowUids?.includes(peer.uid) ?? false) || (allowGids?.some(isMember) ?? false);
 }

@@ -25,6 +25,7 @@ Napi::Function Engine::define(Napi::Env env) {
                          InstanceAccessor<&Engine::activations>("activations", napi_enumerable),
                          InstanceAccessor<&Engine::cpus>("cpus", napi_enumerable),
                          InstanceAccessor<&Engine::loading>("loading", napi_enumerable),
+                         InstanceMethod<&Engine::progress>("progress"),
                          InstanceMethod<&Engine::open_model>("openModel"),
                          InstanceMethod<&Engine::close>("close"),
                      });
@@ -113,6 +114,14 @@ Napi::Value Engine::loading(const Napi::CallbackInfo& info) {
 
 Napi::Value Engine::threads(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), n_threads_);
+}
+
+Napi::Value Engine::progress(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  Napi::Object out = Napi::Object::New(env);
+  out["count"] = Napi::Number::New(env, handle_ ? spiked_engine_progress(handle_.get()) : 0);
+  out["pending"] = Napi::Number::New(env, static_cast<double>(EnvState::of(env).outbox->expected()));
+  return out;
 }
 
 Napi::Value Engine::open_model(const Napi::CallbackInfo& info) {

@@ -29,6 +29,7 @@ class Engine : public Napi::ObjectWrap<Engine> {
   Napi::Value cpus(const Napi::CallbackInfo& info);
   Napi::Value loading(const Napi::CallbackInfo& info);
   Napi::Value activations(const Napi::CallbackInfo& info);
+  Napi::Value progress(const Napi::CallbackInfo& info);
   Napi::Value open_model(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 

@@ -20,6 +20,10 @@ Napi::Value measure_kernel(const Napi::CallbackInfo& info);
 Napi::Value arithmetic_peak(const Napi::CallbackInfo& info);
 Napi::Value peer_credentials(const Napi::CallbackInfo& info);
 Napi::Value writable(const Napi::CallbackInfo& info);
+Napi::Value notify_systemd(const Napi::CallbackInfo& info);
+Napi::Value listening_socket(const Napi::CallbackInfo& info);
+Napi::Value group_id(const Napi::CallbackInfo& info);
+Napi::Value try_lock(const Napi::CallbackInfo& info);
 
 }  // namespace spiked::addon
 

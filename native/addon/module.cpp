@@ -33,6 +33,10 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["arithmeticPeak"] = Napi::Function::New<arithmetic_peak>(env, "arithmeticPeak");
   exports["peerCredentials"] = Napi::Function::New<peer_credentials>(env, "peerCredentials");
   exports["writable"] = Napi::Function::New<writable>(env, "writable");
+  exports["notifySystemd"] = Napi::Function::New<notify_systemd>(env, "notifySystemd");
+  exports["listeningSocket"] = Napi::Function::New<listening_socket>(env, "listeningSocket");
+  exports["groupId"] = Napi::Function::New<group_id>(env, "groupId");
+  exports["tryLock"] = Napi::Function::New<try_lock>(env, "tryLock");
   return exports;
 }
 

@@ -22,6 +22,8 @@ class Outbox {
 
   /// JS thread: a job was made that will be delivered.
   void expect(Napi::Env env);
+  /// JS thread: jobs made and not settled yet.
+  size_t expected() const { return n_expected_; }
   /// Any thread.
   void deliver(std::unique_ptr<Job> job);
   /// The thread that runs the job, before it is delivered: has its progress() called.

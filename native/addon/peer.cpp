@@ -3,11 +3,30 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "arg_reader.h"
 #include "functions.h"
 
 namespace spiked::addon {
+namespace {
+
+/// Supplementary groups that the peer had when it connected; none where the system does not tell.
+Napi::Array groups_of(Napi::Env env, int fd) {
+  std::vector<gid_t> groups;
+  socklen_t size = 0;
+  // The first call only says how many there are.
+  while (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+    if (errno != ERANGE) size = 0;
+    if (size == 0) break;
+    groups.resize(size / sizeof(gid_t));
+  }
+  Napi::Array out = Napi::Array::New(env);
+  for (uint32_t i = 0; i < size / sizeof(gid_t); ++i) out[i] = Napi::Number::New(env, groups[i]);
+  return out;
+}
+
+}  // namespace
 
 Napi::Value peer_credentials(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
@@ -27,6 +46,7 @@ Napi::Value peer_credentials(const Napi::CallbackInfo& info) {
   out["pid"] = Napi::Number::New(env, peer.pid);
   out["uid"] = Napi::Number::New(env, peer.uid);
   out["gid"] = Napi::Number::New(env, peer.gid);
+  out["groups"] = groups_of(env, fd);
   return out;
 }
 

@@ -44,6 +44,7 @@ spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error
     return keep_to(pthread_self(), engine->engine->pool->placement().cpus);
   });
 }
+uint32_t spiked_engine_progress(const spiked_engine* engine) { return engine->engine->pool->regions(); }
 int32_t spiked_engine_activations(const spiked_engine* engine) {
   return static_cast<int32_t>(engine->engine->activations);
 }

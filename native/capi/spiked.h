@@ -130,6 +130,8 @@ const char* spiked_engine_cpus(const spiked_engine* engine);
  * Without this it runs wherever it may. */
 spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error* error);
 int32_t spiked_engine_activations(const spiked_engine* engine);
+/* A count (it wraps) that moves with every pass over the weights and every head: whether a call that computes gets anywhere. Any thread. */
+uint32_t spiked_engine_progress(const spiked_engine* engine);
 
 /* ---- files ---- */
 

@@ -354,6 +354,8 @@ export interface NativeEngine {
   readonly cpus: string;
   readonly loading: Loading;
   readonly activations: Activations;
+  /** `count` moves (and wraps) with every pass over the weights; `pending` is how many calls wait for this thread's engines. */
+  progress(): { count: number; pending: number };
   openModel(path: string): Promise<NativeModel>;
   close(): void;
 }
@@ -425,8 +427,19 @@ export interface Addon {
     threads: number,
     rounds: number,
   ): Promise<ArithmeticPeak | null>;
-  /** pid, uid, gid of the peer of a connected Unix socket. */
-  peerCredentials(fd: number): { pid: number; uid: number; gid: number };
   /** Whether a write to the descriptor would not block (up to 4096 bytes of a pipe), now or within waitMs, for which this blocks. */
   writable(fd: number, waitMs: number): boolean;
+  /** Who is at the other end of a connected Unix socket: effective ids, and supplementary groups. */
+  peerCredentials(fd: number): { pid: number; uid: number; gid: number; groups: number[] };
+  /** Sends lines of KEY=VALUE to the service manager at `address` ($NOTIFY_SOCKET); false when nobody took them within a second. */
+  notifySystemd(address: string, text: string): boolean;
+  /**
+   * The path of a descriptor that was handed over, which must be a listening Unix stream socket; `@` begins an abstract name. Children will not
+   * inherit it any more.
+   */
+  listeningSocket(fd: number): string;
+  /** The number of a group by its name; null when there is none. */
+  groupId(name: string): number | null;
+  /** Takes the exclusive lock (flock) of an open file or folder, which ends with its descriptor; false when somebody else holds it. */
+  tryLock(fd: number): boolean;
 }

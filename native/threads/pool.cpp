@@ -126,11 +126,13 @@ Pool::~Pool() {
 }
 
 unsigned Pool::size() const { return impl_->n_threads; }
+uint32_t Pool::regions() const { return impl_->region.load(std::memory_order_relaxed); }
 const Placement& Pool::placement() const { return impl_->placement; }
 
 void Pool::run_raw(void (*body)(void*, Team&), void* context) {
   Team team(*this, impl_->shares, 0, impl_->n_threads);
   if (impl_->n_threads == 1) {
+    impl_->region.fetch_add(1, std::memory_order_relaxed);  // for regions() alone
     body(context, team);
     return;
   }

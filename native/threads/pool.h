@@ -54,6 +54,8 @@ class Pool {
   static Result<std::unique_ptr<Pool>> open(unsigned n_threads);
   ~Pool();
   unsigned size() const;
+  /// Counts regions as they begin (and wraps): it moves while anything is computed. Safe from any thread.
+  uint32_t regions() const;
   /// Where the workers are. The calling thread is left alone: keep_to() is for whoever owns it.
   const Placement& placement() const;
 

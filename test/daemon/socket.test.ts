@@ -251,7 +251,7 @@ test('a log that nobody reads any more stops nothing', async () => {
   assert.is((await daemon.stop()).code, 0);
 });
 
-test('SIGHUP is ignored', async () => {
+test('SIGHUP without a configuration file changes nothing', async () => {
   const daemon = await start();
   daemon.child.kill('SIGHUP');
   const client = await daemon.client();
@@ -267,18 +267,18 @@ test('--until-stdin-ends', async () => {
 
 test('each way to fail has its exit code and one line that names the thing', async () => {
   const cases: [args: string[], code: number, text: RegExp][] = [
-    [[], 2, /required option '--model/],
+    [[], 78, /ERR_CONFIG_INVALID: models: expected --model, or "models" in the file of --config/],
     [['--model', model, '--threads', 'two'], 2, /expected a whole number/],
     [
       ['--model', model, '--threads', '0'],
-      2,
+      78,
       /ERR_CONFIG_INVALID: "threads": expected a number at least 1, found 0/,
     ],
-    [['--model', model, '--max-depth', '2'], 2, /ERR_CONFIG_INVALID: "limits"."max_depth"/],
+    [['--model', model, '--max-depth', '2'], 78, /ERR_CONFIG_INVALID: "limits"."max_depth"/],
     [['--model', model, '--no-such'], 2, /unknown option '--no-such'/],
     [['--model', model, 'extra'], 2, /too many arguments/],
     [['--model', model, '--log-level', 'loud'], 2, /log-level/],
-    [['--model', model, '--isa', 'mmx'], 2, /ERR_ISA_UNSUPPORTED/],
+    [['--model', model, '--isa', 'mmx'], 78, /ERR_ISA_UNSUPPORTED/],
     [['--model', '/no/such.gguf'], 3, /ERR_FILE_NOT_FOUND: --model \/no\/such.gguf/],
     [['--model', import.meta.filename], 3, /ERR_MODEL_INVALID/],
     [['--model', tempDir()], 3, /ERR_MODEL_NOT_FOUND/],

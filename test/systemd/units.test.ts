@@ -5,7 +5,7 @@ import { places, type Scope } from '../../client/ctl/service/places.js';
 import { serviceFiles, type ServiceFile } from '../../client/ctl/service/plan.js';
 import { defaultSocketPath } from '../../client/protocol/index.js';
 import { readConfig } from '../../daemon/config.js';
-import { exitCodeOf } from '../../daemon/exit-codes.js';
+import { exitCodes } from '../../daemon/exit-codes.js';
 import { assert, missing, root, run, suite, tempDir } from '../tools/suite.js';
 
 const test = suite('systemd units');
@@ -96,7 +96,8 @@ test.needs(
 test('units and daemon agree', async () => {
   const [system, user] = [await rendered('system'), await rendered('user')];
   const service = textOf(system, 'spiked.service');
-  assert.equal(setting(service, 'RestartPreventExitStatus'), [String(exitCodeOf('ERR_CONFIG_INVALID'))]);
+  const final = [exitCodes.usage, exitCodes.selfTest, exitCodes.config];
+  assert.equal(setting(service, 'RestartPreventExitStatus'), [final.join(' ')]);
   assert.equal(setting(textOf(system, 'spiked.socket'), 'ListenStream'), [defaultSocketPath({})]);
   const runtime = defaultSocketPath({ XDG_RUNTIME_DIR: '%t' });
   assert.equal(setting(textOf(user, 'spiked.socket'), 'ListenStream'), [runtime]);

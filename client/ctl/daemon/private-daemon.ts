@@ -32,6 +32,7 @@ export async function startPrivateDaemon(model: string): Promise<PrivateDaemon> 
   const folder = await mkdtemp(join(tmpdir(), 'spiked-'));
   const socketPath = join(folder, 'spiked.sock');
   const args = ['--socket', socketPath, '--model', model, '--log-level', 'error', '--until-stdin-ends'];
+  args.push('--no-self-test'); // one command should not wait for it
   // Its own process group: Ctrl-C reaches the command alone, which cancels and then stops the daemon in order. The pipe at
   // its standard input ends it even when the command is killed.
   const child = spawn(process.execPath, [daemonProgram, ...args], {

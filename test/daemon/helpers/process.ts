@@ -19,7 +19,8 @@ export class DaemonProcess {
   stderr = '';
   readonly ended: Promise<Ended>;
 
-  private constructor(
+  /** A child that serves, or will serve, at the path. */
+  constructor(
     readonly child: ChildProcess,
     readonly path: string,
   ) {
@@ -39,7 +40,8 @@ export class DaemonProcess {
     path: string = socketPath(),
     env: NodeJS.ProcessEnv = {},
   ): DaemonProcess {
-    const child = spawn(process.execPath, [daemonProgram, '--socket', path, '--threads', '1', ...args], {
+    const common = ['--socket', path, '--threads', '1', '--no-self-test'];
+    const child = spawn(process.execPath, [daemonProgram, ...common, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });

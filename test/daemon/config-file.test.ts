@@ -1,0 +1,146 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { combine, configSchema, readConfigFile } from '../../daemon/config-file.js';
+import { assert, root, suite, tempDir } from '../tools/suite.js';
+import { goldenModel, smallCase } from './helpers/models.js';
+import { DaemonProcess, socketPath } from './helpers/process.js';
+
+const test = suite('configuration file');
+let model: string;
+const folder = tempDir();
+const running: DaemonProcess[] = [];
+
+function configFile(content: object | string): string {
+  const path = join(folder, 'config.json');
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+function spawn(args: string[], path?: string): DaemonProcess {
+  const daemon = DaemonProcess.spawn(args, path);
+  running.push(daemon);
+  return daemon;
+}
+
+test.before(async () => {
+  model = await goldenModel(smallCase);
+});
+test.afterEach(async () => {
+  for (const daemon of running.splice(0)) {
+    daemon.child.kill('SIGKILL');
+    await daemon.ended;
+  }
+});
+
+test('its settings are in force, and the command line wins over each', async () => {
+  const limits = { max_tokens: 77, max_queue: 3 };
+  const config = configFile({ models: [model], loading: 'prefault', log_level: 'warn', limits });
+  const daemon = spawn(['--config', config, '--max-queue', '5']);
+  await daemon.ready();
+  const client = await daemon.client();
+  const info = await client.serverInfo();
+  assert.equal(info.models, [smallCase]);
+  assert.is(info.loading, 'prefault');
+  assert.is(info.limits.max_tokens, 77);
+  assert.is(info.limits.max_queue, 5);
+  assert.is(info.limits.max_active, 4);
+  await client.close();
+  assert.is((await daemon.stop()).code, 0);
+  assert.is(daemon.stderr, '', 'nothing to warn of');
+});
+
+test('each mistake names file, key, what was expected and what was found', async () => {
+  const cases: [content: object | string, text: RegExp][] = [
+    [{ models: [] }, /"models": expected at least 1 items, found an array of 0 items/],
+    [{ drain_ms: '5s' }, /"drain_ms": expected number, found "5s"/],
+    [{ drainMs: 5 }, /unknown parameter "drainMs"/],
+    [{ limits: { max_depth: 1 } }, /"limits"\."max_depth": expected a number at least 4, found 1/],
+    [{ limits: { max_width: 1 } }, /unknown parameter "max_width"/],
+    [{ socket_mode: 'rw' }, /"socket_mode": expected an octal mode such as "0660", found "rw"/],
+    [{ allow_uids: [-1] }, /"allow_uids"\[0\]: expected a number at least 0, found -1/],
+    [{ log_level: 'loud' }, /"log_level": expected "fatal" or .*, found "loud"/],
+    [[1], /expected object, found an array/],
+    ['{"models":', /expected JSON, found /],
+    ['', /expected JSON, found /],
+  ];
+  for (const [content, text] of cases) {
+    const path = configFile(content);
+    const error: unknown = await readConfigFile(path).catch((thrown: unknown) => thrown);
+    assert.instance(error, Error, JSON.stringify(content));
+    assert.ok((error as Error).message.startsWith(`${path}: `), (error as Error).message);
+    assert.match((error as Error).message, text);
+  }
+});
+
+test('a mistake, a missing file and a missing model end the program with 78 and one line', async () => {
+  const cases: [config: string, text: RegExp][] = [
+    [
+      configFile({ models: [model], threads: 0 }),
+      /config\.json: "threads": expected a number at least 1, found 0\n$/,
+    ],
+    [join(folder, 'none.json'), /none\.json: expected a configuration file, found ENOENT/],
+  ];
+  for (const [config, text] of cases) {
+    const daemon = spawn(['--config', config]);
+    assert.equal(await daemon.ended, { code: 78, signal: null });
+    assert.match(daemon.stderr, /^spiked: ERR_CONFIG_INVALID: /);
+    assert.match(daemon.stderr, text);
+  }
+  const none = spawn(['--config', configFile({})]);
+  assert.equal(await none.ended, { code: 78, signal: null });
+  assert.match(none.stderr, /models: expected --model, or "models" in the file of --config, found neither/);
+});
+
+test('what neither says is left to the defaults', () => {
+  assert.equal(combine({ models: ['a'], drainMs: 1 }, { models: undefined, drainMs: undefined }), {
+    models: ['a'],
+    drainMs: 1,
+    limits: {},
+  });
+});
+
+test('a SIGHUP takes over what may change, names what needs a restart, and keeps a broken file out', async () => {
+  const path = socketPath();
+  const base = { models: [model], limits: { max_tokens: 10 } };
+  const config = configFile(base);
+  const daemon = spawn(['--config', config, '--log-level', 'info'], path);
+  await daemon.ready();
+  const client = await daemon.client();
+  const reloaded = async (content: object | string, line: string): Promise<void> => {
+    const before = daemon.stderr.length;
+    configFile(content);
+    daemon.child.kill('SIGHUP');
+    while (!daemon.stderr.slice(before).includes(line))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const tokens = (max_tokens: number) =>
+    client.generate({ tokens: [1], max_tokens, ignore_eos: true }).result;
+  const refused: unknown = await tokens(12).catch((thrown: unknown) => thrown);
+  assert.match((refused as Error).message, /at most 10/);
+
+  const limits = { max_tokens: 12, max_text_bytes: 5000 };
+  await reloaded({ ...base, limits, loading: 'prefault' }, '"settings":["loading","max_text_bytes"]');
+  assert.match(daemon.stderr, /"changed":\["max_tokens"\],"msg":"configuration reloaded"/);
+  assert.is((await tokens(12)).generated_tokens, 12);
+  assert.is((await client.serverInfo()).limits.max_text_bytes, 262_144, 'the one in force');
+
+  await reloaded('{"models"', 'the configuration stays as it was');
+  await reloaded({ ...base, drain_ms: 'long' }, '"drain_ms');
+  assert.is((await tokens(12)).generated_tokens, 12);
+
+  // Whoever is connected is held to the new lists, too.
+  await reloaded({ ...base, allow_uids: [4_242_424] }, '"changed":["allow_uids","max_tokens"]');
+  await client.closed;
+  assert.is((await daemon.stop()).code, 0);
+});
+
+test('the schema file is that of the settings', () => {
+  const path = join(root, 'systemd/config.schema.json');
+  assert.is(
+    readFileSync(path, 'utf8'),
+    `${JSON.stringify(configSchema(), null, 2)}\n`,
+    'run node dist/test/tools/renew-config-schema.js',
+  );
+});
+
+test.run();
