@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
+import { doctorCommand } from './doctor.js';
 import { evalCommand } from './eval.js';
 import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
@@ -30,12 +31,13 @@ export function createProgram(): Command {
     runCommand(),
     statusCommand(),
     modelsCommand(),
+    topCommand(),
     metricsCommand(),
+    doctorCommand(),
     versionCommand(),
     exportCommand(),
     inspectCommand(),
     checkCommand(),
-    topCommand(),
     tokensCommand(),
     logitsCommand(),
     synthCommand(),
