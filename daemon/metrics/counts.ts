@@ -15,7 +15,7 @@ export class Counts {
   readonly generations = new Map<string, number>();
   connections = 0;
   connectionsAccepted = 0;
-  connectionsRefused = 0;
+  readonly connectionsRefused = { all_in_use: 0, not_allowed: 0 };
 
   generatedTokens = 0;
   promptTokens = 0;

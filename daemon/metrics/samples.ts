@@ -51,7 +51,7 @@ export async function daemonSamples(daemon: DaemonState): Promise<Samples> {
     spiked_head_survivors_total: one(counts.head.survivors),
     spiked_connections: one(counts.connections),
     spiked_connections_accepted_total: one(counts.connectionsAccepted),
-    spiked_connections_refused_total: one(counts.connectionsRefused),
+    spiked_connections_refused_total: by('reason', counts.connectionsRefused),
     spiked_cpu_seconds_total: by('mode', { user: cpu.user / 1e6, system: cpu.system / 1e6 }),
     spiked_event_loop_busy_seconds_total: one(performance.eventLoopUtilization().active / 1e3),
     spiked_event_loop_lag_seconds: one(lagMs / 1e3),

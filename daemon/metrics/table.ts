@@ -53,7 +53,7 @@ export const metricTable = {
 
   spiked_connections: gauge('clients connected'),
   spiked_connections_accepted_total: counter('connections accepted'),
-  spiked_connections_refused_total: counter('connections refused because all were in use'),
+  spiked_connections_refused_total: counter('connections refused', 'reason'),
 
   spiked_cpu_seconds_total: counter('processor time of the daemon, all threads together', 'mode'),
   spiked_event_loop_busy_seconds_total: counter('time that the event loop had something to do'),

@@ -19,7 +19,7 @@ export class Connections {
     const { config, addon, scheduler, counts, log } = this.daemon;
     const { limits } = config;
     if (this.open.size >= limits.max_connections) {
-      counts.connectionsRefused++;
+      counts.connectionsRefused.all_in_use++;
       log.warn({ connections: this.open.size }, 'turning a connection away');
       const text = `connections: expected at most ${limits.max_connections}, found them all in use`;
       turnAway(socket, new SpikedError('ERR_BUSY', text));
@@ -27,7 +27,7 @@ export class Connections {
     }
     const peer = peerOf(socket, (fd) => addon.peerCredentials(fd));
     if (!isAllowed(config, peer)) {
-      counts.connectionsRefused++;
+      counts.connectionsRefused.not_allowed++;
       log.warn(named(peer), 'refusing a peer');
       turnAway(socket, forbidden(peer));
       return;

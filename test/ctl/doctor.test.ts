@@ -95,6 +95,16 @@ test('a socket without its daemon, a file in its place, a path that is too long'
   assert.match(line(about(long, 'socket')[0]), /^fail: .*at most 107 bytes/);
 });
 
+test('a daemon that does not let this user in', async () => {
+  const daemon = await DaemonProcess.start(['--model', model, '--allow-uid', '65000']);
+  const report = await doctor(['--socket', daemon.path], 3);
+  await daemon.stop();
+  const [found] = about(report, 'daemon');
+  assert.ok(found);
+  assert.is(found.status, 'fail');
+  assert.match(found.fix ?? '', /allow_uids/);
+});
+
 test('without an addon it says so and goes on', async () => {
   const report = await doctor([], 3, { SPIKED_ADDON: '/nowhere/spiked.node' });
   assert.match(line(about(report, 'build')[0]), /^fail: \/nowhere\/spiked\.node: expected the native addon/);

@@ -126,6 +126,7 @@ test('connections come and go', async () => {
   const during = await read();
   assert.is(sum(during, 'spiked_connections'), sum(before, 'spiked_connections') + 1);
   await other.close();
+  assert.is(sum(during, 'spiked_connections_refused_total'), 0);
   const deadline = performance.now() + 10_000;
   while (sum(await read(), 'spiked_connections') !== sum(before, 'spiked_connections'))
     assert.ok(performance.now() < deadline, 'the connection is counted for ever');

@@ -33,7 +33,7 @@ function openToAll(text: string): Check {
   return warn(
     'socket',
     `${text}: every user of this machine may connect`,
-    'let its group in only: mode 0660',
+    'let its group in only: socket_mode 0660 in the configuration',
   );
 }
 
@@ -59,6 +59,12 @@ function checkOwner({
 }
 
 function silent(error: SpikedError, gid: number): Check {
+  if (error.code === 'ERR_PEER_FORBIDDEN')
+    return fail(
+      'daemon',
+      error.message,
+      `name ${userName(process.getuid?.() ?? 0)} in allow_uids or allow_gids`,
+    );
   const cause = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   if (cause === 'EACCES') return fail('daemon', error.message, joinGroup(gid));
   if (cause === 'ECONNREFUSED')
