@@ -65,7 +65,10 @@ export const metricTable = {
   spiked_cpu_clock_max_hertz: gauge('clock that it can reach', 'cpu'),
   spiked_cpu_governor_info: gauge('1; governor of a core in use in its label', 'cpu', 'governor'),
   spiked_cpu_throttle_events_total: counter('times that a core in use became too hot (x86)', 'cpu'),
-  spiked_cooling_state: gauge('step of a cooling device of the cores, 0 when it does nothing', 'device'),
+  spiked_cooling_state: gauge(
+    'how far a device that cools by lowering a clock is with that; 0 is not at all',
+    'device',
+  ),
   spiked_cores_held_back: gauge(
     '1 for each thing that keeps the cores below their speed, as server.info has it',
     'kind',

@@ -98,7 +98,6 @@ function throttling({ cores, cooling }: MachineReading, before?: MachineReading)
 
 /** `cpufreq-cpu4` names the first CPU of those that share a clock; older kernels only count their devices. */
 function lowersClockOf(device: string, cores: readonly CoreReading[]): boolean {
-  if (!device.includes('cpufreq')) return false;
   const named = /cpufreq-cpu(\d+)$/.exec(device)?.[1];
   if (named === undefined) return true;
   return cores.some(

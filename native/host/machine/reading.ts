@@ -22,7 +22,7 @@ export interface CoreReading {
   shares: string | undefined;
 }
 
-/** A way to cool that is in use or not; those called `cpufreq` lower a clock. */
+/** A device that cools by lowering a clock, and how far it is with that; 0 is not at all. */
 export interface CoolingReading {
   device: string;
   state: number;
@@ -80,7 +80,8 @@ async function readCooling(sys: string): Promise<CoolingReading[]> {
   const all = await Promise.all(
     found.map(async (folder) => {
       const [device, state] = [await text(join(folder, 'type')), await integer(join(folder, 'cur_state'))];
-      return device === undefined || state === undefined ? [] : [{ device, state }];
+      if (device?.includes('cpufreq') !== true || state === undefined) return [];
+      return [{ device, state }];
     }),
   );
   return all.flat();
