@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseMetrics } from '../../client/ctl/metrics/parse.js';
+import { FakeDaemon, send } from '../client/fake-daemon.js';
 import { DaemonProcess } from '../daemon/helpers/process.js';
 import { assert, run, suite, tempDir } from '../tools/suite.js';
 import { synthModel } from './helpers/models.js';
@@ -51,6 +52,19 @@ test('a file that cannot be written is an error and leaves nothing', async () =>
   await failure(['metrics', '--socket', daemon.path, '--textfile', join(folder, 'taken')], 1, 'ERR_FILE_IO');
   assert.equal(readdirSync(folder), ['taken']);
   await failure(['metrics', '--socket', join(folder, 'none.sock')], 4, 'ERR_DAEMON_NOT_RUNNING');
+});
+
+test('status shows what holds the cores back, as server.info has it', async () => {
+  const client = await daemon.client();
+  const [info, memory] = [await client.serverInfo(), await client.serverMemory()];
+  await client.close();
+  const held = { ...info, warnings: ['CPU 0: governor powersave holds the clock down; change it'] };
+  const fake = new FakeDaemon(([, id, method], socket) => {
+    send(socket, 1, id, null, method === 'server.info' ? held : memory);
+  });
+  await (await fake.client()).close();
+  assert.match(await output(['status', '--socket', fake.path]), /^warning +CPU 0: governor powersave/m);
+  fake.close();
 });
 
 test('the reader refuses what is no sample', () => {
