@@ -54,7 +54,8 @@ async function handle(
   const ended = (outcome: Ended['outcome']): void => {
     const known = knownMethod(method);
     daemon.counts.request(known, 'error' in outcome ? outcome.error.code : 'ok');
-    logRequest(connection, { method: known, params, beganNs, outcome }, daemon.config.logText);
+    const map: unknown = Array.isArray(params) ? params[0] : undefined;
+    logRequest(connection, { method: known, params: map, beganNs, outcome }, daemon.config.logText);
   };
   try {
     if (!utf8)

@@ -252,6 +252,28 @@ test('measureKernel, arithmeticPeak', async () => {
   assert.is(await native.arithmeticPeak('scalar', 'f32', 'f32', 1, 1), null);
 });
 
+test('what a service manager and socket rules need', async () => {
+  await refuses(native, 'notifySystemd', [1, 'READY=1'], /^address: expected a string, found 1$/);
+  await refuses(native, 'notifySystemd', ['/n', undefined], /^text: expected a string, found undefined$/);
+  await refuses(native, 'notifySystemd', ['/n\0', ''], /^address: expected a string without NUL/);
+  for (const address of ['', '@', '/no/such/socket', `/${'x'.repeat(200)}`, import.meta.filename])
+    assert.is(native.notifySystemd(address, 'READY=1'), false, address);
+  await refuses(native, 'listeningSocket', [-1], /^fd: expected an integer from 0/);
+  for (const fd of [0, 987_654])
+    await refuses(
+      native,
+      'listeningSocket',
+      [fd],
+      /^fd \d+: expected a listening Unix stream socket, found /,
+    );
+  await refuses(native, 'groupId', [0], /^name: expected a string, found 0$/);
+  assert.is(native.groupId('root'), 0);
+  assert.is(native.groupId(''), null);
+  assert.is(native.groupId('no-such-group'), null);
+  await refuses(native, 'tryLock', ['1'], /^fd: expected an integer from 0/);
+  assert.is(native.tryLock(987_654), false);
+});
+
 test('peerCredentials wants the descriptor of a connected Unix socket', async () => {
   await refuses(native, 'peerCredentials', [-1], /^fd: expected an integer from 0 to 2147483647, found -1$/);
   await refuses(native, 'peerCredentials', [987_654], /^fd 987654: expected a connected Unix socket, found /);

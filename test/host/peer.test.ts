@@ -16,8 +16,11 @@ test('the peer of a Unix socket is this very process', async () => {
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const client = connect(path);
   const socket = await connected;
-  const { pid, uid, gid } = addon().peerCredentials(fdOf(socket));
+  const { pid, uid, gid, groups } = addon().peerCredentials(fdOf(socket));
   assert.equal([pid, uid, gid], [process.pid, process.getuid?.(), process.getgid?.()]);
+  // Node's own list holds the effective group, too.
+  const own = new Set([...groups, gid]);
+  assert.equal(own, new Set([...(process.getgroups?.() ?? []), gid]));
   socket.destroy();
   client.destroy();
   server.close();
