@@ -21,6 +21,7 @@ Napi::Function Session::define(Napi::Env env) {
                          InstanceMethod<&Session::probabilities>("probabilities"),
                          InstanceMethod<&Session::reference>("reference"),
                          InstanceMethod<&Session::score>("score"),
+                         InstanceMethod<&Session::fork>("fork"),
                          InstanceMethod<&Session::seed>("seed"),
                          InstanceMethod<&Session::reset>("reset"),
                          InstanceMethod<&Session::cancel>("cancel"),
@@ -200,6 +201,12 @@ Napi::Value Session::score(const Napi::CallbackInfo& info) {
   }
   if (args.failed()) return rejection(env, args.failure());
   return post(env, std::make_unique<ScoreJob>(env, *this, std::move(ids), masked_mass));
+}
+
+Napi::Value Session::fork(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (Failure failure = not_ready("fork")) return rejection(env, failure);
+  return post(env, std::make_unique<ForkJob>(env, *this, thread_));
 }
 
 Napi::Value Session::seed(const Napi::CallbackInfo& info) {

@@ -43,6 +43,7 @@ class Session : public Napi::ObjectWrap<Session> {
   Napi::Value reference(const Napi::CallbackInfo& info);
   Napi::Value choose(const Napi::CallbackInfo& info);
   Napi::Value score(const Napi::CallbackInfo& info);
+  Napi::Value fork(const Napi::CallbackInfo& info);
   Napi::Value seed(const Napi::CallbackInfo& info);
   Napi::Value reset(const Napi::CallbackInfo& info);
   Napi::Value cancel(const Napi::CallbackInfo& info);

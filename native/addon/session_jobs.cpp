@@ -129,13 +129,14 @@ Napi::Value ChooseJob::value(Napi::Env env) {
 }
 
 void ScoreJob::run() {
-  if (!logprobs_.allocate(ids_.size()) || (with_masked_mass_ && !masked_mass_.allocate(ids_.size()))) {
+  if (at_ == 0 &&
+      (!logprobs_.allocate(ids_.size()) || (with_masked_mass_ && !masked_mass_.allocate(ids_.size())))) {
     failure_ = kNoMemory;
     return;
   }
   spiked_error error{};
-  if (spiked_session_score(handle_, ids_.data(), ids_.size(), logprobs_.data(), masked_mass_.data(),
-                           &error) != SPIKED_OK) {
+  if (spiked_session_score_pass(handle_, ids_.data(), ids_.size(), &at_, logprobs_.data(),
+                                masked_mass_.data(), &error) != SPIKED_OK) {
     failure_ = failure_of(error);
   }
 }
@@ -145,6 +146,18 @@ Napi::Value ScoreJob::value(Napi::Env env) {
   out["logprobs"] = logprobs_.take(env);
   out["maskedMass"] = masked_mass_.take(env);
   return out;
+}
+
+void ForkJob::run() {
+  spiked_session* fork = nullptr;
+  spiked_error error{};
+  if (spiked_session_fork(handle_, &fork, &error) != SPIKED_OK) failure_ = failure_of(error);
+  fork_.reset(fork);
+}
+
+Napi::Value ForkJob::value(Napi::Env env) {
+  // The session's object is referenced until release() and holds the thread.
+  return Session::create(env, std::move(fork_), session_.shape(), thread_.lock());
 }
 
 }  // namespace spiked::addon

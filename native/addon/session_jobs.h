@@ -104,14 +104,32 @@ class ScoreJob : public SessionJob {
  public:
   ScoreJob(Napi::Env env, Session& session, std::vector<int32_t> ids, bool with_masked_mass)
       : SessionJob(env, session, std::move(ids)), with_masked_mass_(with_masked_mass) {}
+  /// One pass.
   void run() override;
+  bool more() const override { return !failure_ && at_ < ids_.size(); }
 
  protected:
   Napi::Value value(Napi::Env env) override;
 
  private:
   bool with_masked_mass_;
+  size_t at_ = 0;
   Buffer<double> logprobs_, masked_mass_;
+};
+
+class ForkJob : public SessionJob {
+ public:
+  ForkJob(Napi::Env env, Session& session, std::shared_ptr<EngineThread> thread)
+      : SessionJob(env, session, {}), thread_(thread) {}
+  void run() override;
+
+ protected:
+  Napi::Value value(Napi::Env env) override;
+
+ private:
+  // Weak: the thread destroys jobs and must not be the one that ends itself.
+  std::weak_ptr<EngineThread> thread_;
+  SessionHandle fork_;
 };
 
 }  // namespace spiked::addon

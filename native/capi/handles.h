@@ -12,5 +12,6 @@ struct spiked_model {
 };
 struct spiked_session {
   explicit spiked_session(std::shared_ptr<const spiked::Model> model) : session(std::move(model)) {}
+  explicit spiked_session(const spiked::Session& from) : session(from) {}
   spiked::Session session;
 };

@@ -41,6 +41,15 @@ spiked_status spiked_session_open(spiked_model* model, spiked_session** out, spi
   });
 }
 
+spiked_status spiked_session_fork(const spiked_session* session, spiked_session** out, spiked_error* error) {
+  return guard(error, [&]() -> Status {
+    SPIKED_TRY(require(session, "session"));
+    SPIKED_TRY(require(out, "out"));
+    *out = new spiked_session(session->session);
+    return {};
+  });
+}
+
 void spiked_session_close(spiked_session* session) { delete session; }
 
 spiked_status spiked_session_reset(spiked_session* session, spiked_error* error) {
@@ -119,14 +128,15 @@ spiked_status spiked_session_probabilities(spiked_session* session, const spiked
   });
 }
 
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, double* logprobs,
-                                   double* masked_mass, spiked_error* error) {
+spiked_status spiked_session_score_pass(spiked_session* session, const int32_t* ids, size_t n, size_t* at,
+                                        double* logprobs, double* masked_mass, spiked_error* error) {
   return guard_model(session, error, [&]() -> Status {
     if (n != 0) {
       SPIKED_TRY(require(ids, "ids"));
       SPIKED_TRY(require(logprobs, "logprobs"));
     }
-    return session->session.score(ids, n, logprobs, masked_mass);
+    SPIKED_TRY(require(at, "at"));
+    return session->session.score_pass(ids, n, at, logprobs, masked_mass);
   });
 }
 

@@ -206,6 +206,8 @@ uint64_t spiked_model_prefix_cache_bytes(const spiked_model* model);
 
 spiked_status spiked_session_open(spiked_model* model, spiked_session** out, spiked_error* error);
 void spiked_session_close(spiked_session* session);
+/* A session that goes on from where `session` is as that one would: state, history and generator are copies. */
+spiked_status spiked_session_fork(const spiked_session* session, spiked_session** out, spiked_error* error);
 /* Forgets everything: position 0, zero state. */
 spiked_status spiked_session_reset(spiked_session* session, spiked_error* error);
 /* Any thread: the running or next forward ends with SPIKED_ERR_CANCELLED within one layer's time; reset clears it. After a cancelled
@@ -375,11 +377,12 @@ typedef struct spiked_probability {
 spiked_status spiked_session_probabilities(spiked_session* session, const spiked_sampling* sampling,
                                            spiked_probability* out, size_t* n, spiked_error* error);
 
-/* logprobs[i] = log p(ids[i] | ids[0..i)) for i in [1, n), masked softmax at temperature 1; logprobs[0] = 0. From a fresh (reset) session.
+/* logprobs[i] = log p(ids[i] | ids[0..i)) for i in [1, n), masked softmax at temperature 1; logprobs[0] = 0. From a fresh (reset) session,
+ * one pass a call: *at, 0 at first, moves on, and the last call leaves it at n; every call gets the same arguments.
  * masked_mass, unless NULL: [i] is the probability that the slots without a token would have had together at that place under the softmax of all
  * slots; [0] = 0. Both f64 [n], the same bits on every ISA and thread count. */
-spiked_status spiked_session_score(spiked_session* session, const int32_t* ids, size_t n, double* logprobs,
-                                   double* masked_mass, spiked_error* error);
+spiked_status spiked_session_score_pass(spiked_session* session, const int32_t* ids, size_t n, size_t* at,
+                                        double* logprobs, double* masked_mass, spiked_error* error);
 
 typedef struct spiked_session_stats {
   uint64_t position;                 /* ids fed */

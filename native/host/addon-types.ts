@@ -289,6 +289,8 @@ export interface NativeSession {
   probabilities(sampling: Sampling): Probability[];
   /** From a fresh session. */
   score(ids: Int32Array, options?: { maskedMass: boolean }): Promise<Score>;
+  /** A session that goes on from where this one is as this one would: state, history and generator are copies. */
+  fork(): Promise<NativeSession>;
   seed(seed: bigint): void;
   reset(): void;
   cancel(): void;

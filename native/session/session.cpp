@@ -38,6 +38,18 @@ Session::Session(std::shared_ptr<const Model> model)
   begin_prefix();
 }
 
+Session::Session(const Session& from) : Session(from.model_) {
+  state_.copy(from.state_);
+  history_.assign(from.history_.begin(), from.history_.end());
+  generator_ = from.generator_;
+  activity_ = from.activity_;
+  prefix_ = from.prefix_;
+  cached_positions_ = from.cached_positions_;
+  torn_ = from.torn_;
+  std::copy_n(from.hidden_.data(), hidden_.size(), hidden_.data());
+  has_hidden_ = from.has_hidden_;
+}
+
 void Session::reset() {
   state_.clear();
   history_.clear();
@@ -238,14 +250,12 @@ Status Session::pick(const float* logits, std::span<const int32_t> rows, const A
   return {};
 }
 
-Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass) {
+Status Session::begin_score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass) {
   if (state_.position != 0)
     return {Code::ERR_INVALID_ARGUMENT,
             format("score: expected a fresh session, found one at position %zu", state_.position)};
   SPIKED_TRY(check_ids(ids, n));
   const size_t valid = model_->config.valid_vocab_size;
-  const symboliclight::Scratch& scratch = workspace_.scratch;
-  const head::Full& full = workspace_.heads.full();
   for (size_t i = 0; i < n; ++i)
     if (static_cast<size_t>(ids[i]) >= valid)
       return {Code::ERR_TOKEN_UNKNOWN,
@@ -255,22 +265,31 @@ Status Session::score(const int32_t* ids, size_t n, double* logprobs, double* ma
   if (masked_mass != nullptr) masked_mass[0] = 0;
   bytes_touched_ = kv_bytes_touched_ = 0;
   prefix_ = nullptr;
-  for (size_t at = 0; at < n; at += kMaxBatch) {
-    const size_t batch = std::min(kMaxBatch, n - at);
-    SPIKED_TRY(pass(ids + at, batch, nullptr));
-    for (size_t r = 0; r < batch && at + r + 1 < n; r += head::kMaxRows) {
-      const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - at - r});
-      run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
-      bytes_touched_ += full.logical_bytes();
-      for (size_t i = 0; i < rows; ++i) {
-        const float* logits = workspace_.logits.data() + i * full.logits_stride();
-        const size_t next = at + r + i + 1;
-        logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
-        if (masked_mass != nullptr)
-          masked_mass[next] = sampler::mass_beyond(logits, valid, model_->config.vocab_size);
-      }
+  return {};
+}
+
+Status Session::score_pass(const int32_t* ids, size_t n, size_t* at, double* logprobs, double* masked_mass) {
+  if (*at == 0) SPIKED_TRY(begin_score(ids, n, logprobs, masked_mass));
+  if (*at >= n || state_.position != *at)
+    return {Code::ERR_INVALID_ARGUMENT,
+            format("score: expected to go on at position %zu of %zu, found %zu", state_.position, n, *at)};
+  const size_t valid = model_->config.valid_vocab_size, batch = std::min(kMaxBatch, n - *at);
+  const symboliclight::Scratch& scratch = workspace_.scratch;
+  const head::Full& full = workspace_.heads.full();
+  SPIKED_TRY(pass(ids + *at, batch, nullptr));
+  for (size_t r = 0; r < batch && *at + r + 1 < n; r += head::kMaxRows) {
+    const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - *at - r});
+    run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
+    bytes_touched_ += full.logical_bytes();
+    for (size_t i = 0; i < rows; ++i) {
+      const float* logits = workspace_.logits.data() + i * full.logits_stride();
+      const size_t next = *at + r + i + 1;
+      logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
+      if (masked_mass != nullptr)
+        masked_mass[next] = sampler::mass_beyond(logits, valid, model_->config.vocab_size);
     }
   }
+  *at += batch;
   return {};
 }
 

@@ -39,6 +39,8 @@ struct JointStep {
 class Session {
  public:
   explicit Session(std::shared_ptr<const Model> model);
+  /// Goes on from where `from` is as `from` would: state, history and generator are copies.
+  explicit Session(const Session& from);
 
   const Model& model() const { return *model_; }
   void reset();
@@ -67,8 +69,9 @@ class Session {
   Status choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step);
 
   /// logprobs[i] = log p(ids[i] | ids before i), [0] = 0; from a fresh session. masked_mass[i], unless null: what the slots without a
-  /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0.
-  Status score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
+  /// token would have had of the distribution that ids[i] came from, were they not masked; [0] = 0. One pass of it: *at, 0 at
+  /// first, moves on until it is n.
+  Status score_pass(const int32_t* ids, size_t n, size_t* at, double* logprobs, double* masked_mass);
 
   /// From now on (or no longer) times what worker 0 does; a few microseconds a token.
   void set_profile(bool on) { profiled_ = on; }
@@ -92,6 +95,7 @@ class Session {
 
  private:
   Status check_ids(const int32_t* ids, size_t n) const;
+  Status begin_score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
   Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
   /// What is left to do when the state is after n more ids: hidden is the last one's, f32 [D].
   void advance(const int32_t* ids, size_t n, const float* hidden, const symboliclight::Activity& seen);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -59,6 +60,13 @@ void KvWindow::put(size_t begin, size_t n, const float* in, const uint8_t* spike
         std::memcpy(rows_.data() + run_at(layer, run, begin + i), in, stride_ * sizeof(float));
     }
   }
+}
+
+void KvWindow::copy(const KvWindow& from, size_t n) {
+  if (empty()) return;
+  const size_t blocks = round_up(std::min(n, n_slots()), kBlock) / kBlock;
+  std::memcpy(rows_.data(), from.rows_.data(), blocks * block_rows_ * stride_ * sizeof(float));
+  std::memcpy(spiked_.data(), from.spiked_.data(), spiked_.size());
 }
 
 std::vector<int32_t> KvWindow::kept(size_t n) const {

@@ -52,6 +52,9 @@ class KvWindow {
   void take(size_t begin, size_t n, float* out, uint8_t* spiked) const;
   void put(size_t begin, size_t n, const float* in, const uint8_t* spiked);
 
+  /// Becomes what `from`, of the same shape, is after n positions; touches no memory for positions to come.
+  void copy(const KvWindow& from, size_t n);
+
   /// Positions kept once `n` have been fed: anchors and the last window + 1, ascending.
   std::vector<int32_t> kept(size_t n) const;
   /// Forgets all positions; their memory stays.

@@ -17,6 +17,13 @@ void State::clear() {
   kv.clear();
 }
 
+void State::copy(const State& from) {
+  position = from.position;
+  std::copy_n(from.membrane.data(), membrane.size(), membrane.data());
+  std::copy_n(from.decay.data(), decay.size(), decay.data());
+  kv.copy(from.kv, position);
+}
+
 size_t State::size_bytes() const {
   return (membrane.size() + decay.size()) * sizeof(float) + kv.size_bytes();
 }

@@ -21,6 +21,8 @@ struct State {
 
   /// Back to the start; the memory stays.
   void clear();
+  /// Becomes what `from`, a state of the same model, is.
+  void copy(const State& from);
   size_t size_bytes() const;
 };
 

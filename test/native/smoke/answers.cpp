@@ -39,9 +39,11 @@ void check_score(Checks& checks, const Opened& on) {
   const std::vector<int32_t> ids = some_ids(on.info, 6);
   std::vector<double> logprobs(ids.size(), 1.0), masked(ids.size(), -1.0);
   spiked_session_reset(on.session.get(), &error);
-  checks.status(
-      spiked_session_score(on.session.get(), ids.data(), ids.size(), logprobs.data(), masked.data(), &error),
-      SPIKED_OK, "session_score", error);
+  size_t at = 0;
+  checks.status(spiked_session_score_pass(on.session.get(), ids.data(), ids.size(), &at, logprobs.data(),
+                                          masked.data(), &error),
+                SPIKED_OK, "session_score_pass", error);
+  checks.that(at == ids.size(), "a few ids are one pass");
   checks.that(logprobs[0] == 0.0 && masked[0] == 0.0, "the first id has no log-probability");
   for (size_t i = 1; i < ids.size(); ++i) {
     checks.that(logprobs[i] < 0.0, "a log-probability is below zero");
