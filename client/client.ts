@@ -1,14 +1,19 @@
 import { cancelled, Watch } from './call.js';
-import { Generation, type GenerateParams } from './generation.js';
+import { Generation, type GenerateMethod, type GenerateParams } from './generation.js';
 import { longTimeoutMs, shortTimeoutMs, type CallOptions } from './options.js';
 import { parseResult, type MethodName, type Params, type Result } from './protocol/index.js';
 import type { RpcConnection } from './rpc-connection.js';
+import { Session, type OpenSessionParams, type SessionHost } from './session.js';
 
 /** Calls that compute, load or wait for their turn. */
 const slow = new Set<MethodName>([
   'model.load',
   'text.score',
   'text.generate',
+  'session.append',
+  'session.generate',
+  'session.fork',
+  'session.close',
   'tokens.encode',
   'tokens.decode',
 ]);
@@ -21,6 +26,7 @@ export class Client {
   /** Settles when the connection has ended, for whatever reason. */
   readonly closed: Promise<void>;
   private readonly generations = new Map<number, Generation>();
+  private readonly sessions = new Map<number, Session>();
   private nextStream = 1;
 
   constructor(private readonly rpc: RpcConnection) {
@@ -30,6 +36,11 @@ export class Client {
     };
     rpc.onHead = (event) => {
       if (typeof event.stream === 'number') this.generations.get(event.stream)?.onHead(event);
+    };
+    rpc.onExpired = ({ session: id }) => {
+      const session = this.sessions.get(id);
+      this.sessions.delete(id);
+      session?.onExpired();
     };
   }
 
@@ -43,14 +54,14 @@ export class Client {
   }
 
   /** Starts a generation; iterate it for its tokens, await its `result` for the summary. */
-  generate(params: GenerateParams, options: CallOptions = {}): Generation {
-    const stream = this.nextStream;
-    this.nextStream = (this.nextStream % 0xffff_ffff) + 1;
-    const generation = new Generation(this.rpc, stream, params, options);
-    this.generations.set(stream, generation);
-    const forget = (): void => void this.generations.delete(stream);
-    generation.result.then(forget, forget);
-    return generation;
+  generate(params: GenerateParams, options?: CallOptions): Generation {
+    return this.start('text.generate', params, options);
+  }
+
+  /** A text that several calls add to. */
+  async openSession(params: OpenSessionParams = {}, options?: CallOptions): Promise<Session> {
+    const { session, seed } = await this.call('session.open', params, options);
+    return this.adopt(session, seed);
   }
 
   serverInfo(options?: CallOptions): Promise<Result<'server.info'>> {
@@ -104,6 +115,28 @@ export class Client {
   /** Ends the connection; what is pending rejects with ERR_CONNECTION_LOST and the daemon cancels it. */
   close(): Promise<void> {
     return this.rpc.close();
+  }
+
+  private start(method: GenerateMethod, params: object, options: CallOptions = {}): Generation {
+    const stream = this.nextStream;
+    this.nextStream = (this.nextStream % 0xffff_ffff) + 1;
+    const generation = new Generation(this.rpc, method, stream, params, options);
+    this.generations.set(stream, generation);
+    const forget = (): void => void this.generations.delete(stream);
+    generation.result.then(forget, forget);
+    return generation;
+  }
+
+  private adopt(id: number, seed: number | bigint): Session {
+    const host: SessionHost = {
+      call: (method, params, options) => this.call(method, params, options),
+      start: (params, options) => this.start('session.generate', params, options),
+      adopt: (...fork) => this.adopt(...fork),
+      forget: (closed) => void this.sessions.delete(closed),
+    };
+    const session = new Session(host, id, seed);
+    this.sessions.set(id, session);
+    return session;
   }
 
   private send(method: MethodName, params: object, options: CallOptions): Promise<unknown> {

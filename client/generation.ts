@@ -13,8 +13,10 @@ import type { RpcConnection } from './rpc-connection.js';
 export type GenerateParams = Omit<Params<'text.generate'>, 'stream'>;
 export type GenerateResult = Result<'text.generate'>;
 
+export type GenerateMethod = 'text.generate' | 'session.generate';
+
 /**
- * One running text.generate: iterate it for the tokens, await `result` for the summary. Leaving the loop early cancels it.
+ * One running text.generate or session.generate: iterate it for the tokens, await `result` for the summary. Leaving the loop early cancels it.
  *
  * Both end with the same error when the call fails, the connection is lost, the signal aborts or the time is up.
  */
@@ -30,8 +32,9 @@ export class Generation implements AsyncIterable<TokenEvent> {
 
   constructor(
     private readonly rpc: RpcConnection,
+    method: GenerateMethod,
     readonly stream: number,
-    params: GenerateParams,
+    params: object,
     options: CallOptions,
   ) {
     let settle: (error: SpikedError | null, result?: unknown) => void = () => undefined;
@@ -40,7 +43,7 @@ export class Generation implements AsyncIterable<TokenEvent> {
         if (this.outcome) return;
         let failure = error;
         try {
-          if (!failure) resolve(parseResult('text.generate', raw));
+          if (!failure) resolve(parseResult(method, raw));
         } catch (thrown) {
           failure = thrown as SpikedError;
         }
@@ -53,15 +56,15 @@ export class Generation implements AsyncIterable<TokenEvent> {
     // A caller may only iterate: the loop throws the same error, so this promise must not count as unhandled.
     this.result.catch(() => undefined);
     if (options.signal?.aborted) {
-      settle(cancelled('text.generate', options.signal));
+      settle(cancelled(method, options.signal));
       return;
     }
     const abandon = (error: SpikedError): void => {
       void this.cancel();
       settle(error);
     };
-    this.watch = new Watch('text.generate', options, longTimeoutMs, abandon);
-    rpc.send('text.generate', { ...params, stream }, settle);
+    this.watch = new Watch(method, options, longTimeoutMs, abandon);
+    rpc.send(method, { ...params, stream }, settle);
   }
 
   /** Asks the daemon to stop; tokens so far and a result with stop_reason "cancelled" still come. Safe at any time. */

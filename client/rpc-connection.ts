@@ -8,6 +8,7 @@ import {
   parseEvent,
   request,
   SpikedError,
+  type EventParams,
   type HeadEvent,
   type TokenEvent,
 } from './protocol/index.js';
@@ -23,6 +24,7 @@ export class RpcConnection {
   readonly closed: Promise<void>;
   onToken: (event: TokenEvent) => void = () => undefined;
   onHead: (event: HeadEvent) => void = () => undefined;
+  onExpired: (event: EventParams<'session.expired'>) => void = () => undefined;
 
   private readonly frames = new FrameReader(clientWireLimits);
   private readonly pending = new Map<number, Pending>();
@@ -112,6 +114,7 @@ export class RpcConnection {
     const first: unknown = Array.isArray(params) ? params[0] : undefined;
     if (method === 'text.token') this.onToken(parseEvent('text.token', first));
     else if (method === 'text.head') this.onHead(parseEvent('text.head', first));
+    else if (method === 'session.expired') this.onExpired(parseEvent('session.expired', first));
     else if (method === 'server.closing') {
       this.reason = errorFromWire(parseEvent('server.closing', first).error);
     }

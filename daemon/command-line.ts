@@ -82,6 +82,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       'time without progress until a client that does not read is dropped (default: 30000)',
       integer,
     )
+    .option(
+      '--session-idle-ms <n>',
+      'time without a request until a session is closed (default: 600000)',
+      integer,
+    )
     .option('--message-ms <n>', 'time from the first to the last byte of a message (default: 30000)', integer)
     .option(
       '--until-stdin-ends',
@@ -125,6 +130,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       selfTest: values['selfTest'] === false ? false : undefined,
       drainMs: number('drainMs'),
       slowReaderMs: number('slowReaderMs'),
+      sessionIdleMs: number('sessionIdleMs'),
       messageMs: number('messageMs'),
       limits,
     },

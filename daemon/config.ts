@@ -96,6 +96,10 @@ export const settings = z.strictObject({
   slowReaderMs: milliseconds
     .default(30_000)
     .describe('milliseconds without progress until a client that does not read its answers is dropped'),
+  sessionIdleMs: milliseconds
+    .min(1)
+    .default(600_000)
+    .describe('milliseconds without a request until a session is closed'),
   messageMs: milliseconds
     .default(30_000)
     .describe('milliseconds that a message may take from its first byte to its last'),

@@ -1,4 +1,5 @@
 import { serverWireLimits } from '../client/protocol/index.js';
+import type { SchedulerLimits } from './queue/scheduler.js';
 
 interface LimitRow {
   default: number;
@@ -35,11 +36,25 @@ export const limitTable = {
   },
   max_connections: { default: 64, min: 1, max: 4096, meaning: 'connections at a time' },
   max_active: { default: 4, min: 1, max: 256, meaning: 'requests that the engine serves together' },
+  max_connection_active: { default: 256, min: 1, max: 256, meaning: 'of those, requests of one connection' },
   max_queue: {
-    default: 64,
+    default: 128,
     min: 0,
     max: 65_536,
     meaning: 'requests that wait for their turn, beyond the active ones',
+  },
+  max_connection_queue: {
+    default: 64,
+    min: 0,
+    max: 65_536,
+    meaning: 'of those, requests of one connection',
+  },
+  max_sessions: { default: 64, min: 0, max: 65_536, meaning: 'sessions that are open at a time' },
+  max_connection_sessions: {
+    default: 16,
+    min: 0,
+    max: 65_536,
+    meaning: 'of those, sessions of one connection',
   },
   max_tokens: { default: 4096, min: 1, max: 1 << 20, meaning: 'max_tokens of one request' },
   max_unread_bytes: {
@@ -54,3 +69,13 @@ export type LimitName = keyof typeof limitTable;
 export type Limits = Record<LimitName, number>;
 
 export const limitNames = Object.keys(limitTable) as LimitName[];
+
+/** As the queue knows them. */
+export function schedulerLimits(limits: Limits): SchedulerLimits {
+  return {
+    maxActive: limits.max_active,
+    maxQueue: limits.max_queue,
+    maxOwnActive: limits.max_connection_active,
+    maxOwnQueue: limits.max_connection_queue,
+  };
+}

@@ -1,6 +1,6 @@
 import { fileKey } from './config-file.js';
 import { readConfig, settings as table, type Config, type DaemonOptions } from './config.js';
-import { limitNames } from './limits.js';
+import { limitNames, schedulerLimits } from './limits.js';
 import type { Connections } from './rpc/connections.js';
 import type { DaemonState } from './state.js';
 
@@ -13,6 +13,7 @@ const live: ReadonlySet<keyof Config> = new Set<keyof Config>([
   'drainMs',
   'slowReaderMs',
   'messageMs',
+  'sessionIdleMs',
 ]);
 /** Tokenizers hold it. */
 const fixedLimit = 'max_text_bytes';
@@ -43,8 +44,8 @@ export function reload(state: DaemonState, connections: Connections, options: Da
     ...taken,
     limits: { ...next.limits, [fixedLimit]: now.limits[fixedLimit] },
   };
-  const { max_active: maxActive, max_queue: maxQueue } = state.config.limits;
-  state.scheduler.setLimits({ maxActive, maxQueue });
+  state.scheduler.setLimits(schedulerLimits(state.config.limits));
+  state.sessions.setLimits(state.config.limits);
   state.log.level = state.config.logLevel;
   connections.reload();
   return {

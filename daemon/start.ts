@@ -8,6 +8,7 @@ import {
   type NativeEngine,
 } from '../native/host/index.js';
 import { readConfig, type Config, type DaemonOptions } from './config.js';
+import { schedulerLimits } from './limits.js';
 import { openLog, type Logger } from './log.js';
 import { MachineWatch } from './machine/watch.js';
 import { Counts } from './metrics/counts.js';
@@ -23,6 +24,7 @@ import { selfTest } from './self-test.js';
 import { noServiceManager, type ServiceManager } from './service/manager.js';
 import { withPatience } from './service/patience.js';
 import { startReports, statusOf } from './service/reports.js';
+import { Sessions } from './sessions/sessions.js';
 import type { DaemonState } from './state.js';
 
 export interface Daemon {
@@ -138,8 +140,8 @@ async function openState(
     await models.load(path);
     log.info({ model: name, path }, 'model loaded');
   }
-  const { max_active: maxActive, max_queue: maxQueue } = config.limits;
-  const scheduler = new Scheduler({ maxActive, maxQueue });
+  const { limits } = config;
+  const scheduler = new Scheduler(schedulerLimits(limits));
   return {
     config,
     addon,
@@ -147,6 +149,7 @@ async function openState(
     models,
     scheduler,
     generations: new Set(),
+    sessions: new Sessions(limits),
     counts: new Counts(),
     machine: new MachineWatch({
       cpus: cpusInUse(engine.cpus),

@@ -6,6 +6,7 @@ import type { Counts } from './metrics/counts.js';
 import type { ModelRegistry } from './models/registry.js';
 import type { Generation } from './queue/generation.js';
 import type { Scheduler } from './queue/scheduler.js';
+import type { Sessions } from './sessions/sessions.js';
 
 /** What every method may use. */
 export interface DaemonState {
@@ -18,6 +19,7 @@ export interface DaemonState {
   readonly generations: Set<Generation>;
   readonly counts: Counts;
   readonly machine: MachineWatch;
+  readonly sessions: Sessions;
   readonly log: Logger;
   /** CLOCK_MONOTONIC */
   readonly startedNs: bigint;

@@ -27,6 +27,12 @@ export const seed = z.union([z.int().min(0), z.bigint().min(0n).max(maxUint64)])
 
 export const stops = z.array(text(maxStopBytes).min(1)).max(maxStops);
 
+/** The daemon's name of a session; never used twice. */
+export const sessionId = z.int().min(0);
+
+/** Up to a day. */
+export const durationMs = z.int().min(1).max(86_400_000);
+
 /** A size, count or duration in an answer. */
 export const count = z.number().int().min(0);
 

@@ -229,55 +229,70 @@ const headResult = z.object({
   bytes: field.count,
 });
 
+/** How ids are drawn, and when that ends. */
+const steps = {
+  max_tokens: z.int().min(1).default(128),
+  timeout_ms: field.durationMs.optional(),
+  temperature: z.number().min(0).max(100).default(0.8),
+  top_k: z.int().min(0).max(0x7fff_ffff).default(50),
+  top_p: z.number().gt(0).max(1).default(0.9),
+  repetition_penalty: z.number().min(0.01).max(100).default(1),
+  adaptive_temperature: z.boolean().default(false),
+  seed: field.seed.optional(),
+  stop: field.stops.default([]),
+  banned: z.array(field.tokenId).default([]),
+  ignore_eos: z.boolean().default(false),
+  logprobs: z.boolean().default(false),
+};
+
+/** A prompt: `prompt` or `tokens`, exactly one. */
+const prompt = {
+  prompt: z.string().optional(),
+  tokens: z.array(field.tokenId).optional(),
+};
+
+const head = headParams.default(headParams.parse({}));
+
+const generateResult = z.object({
+  stream: field.streamId,
+  model: z.string(),
+  tokens: z.array(field.tokenId),
+  text: z.string(),
+  stop_reason: z.enum(['eos', 'stop', 'length', 'cancelled', 'timeout']),
+  /** The stop string found, when stop_reason is "stop". */
+  stop: z.string().optional(),
+  prompt_tokens: field.count,
+  generated_tokens: field.count,
+  /** Of the prompt: not computed but taken over from an earlier request that began alike, or kept by the session. */
+  cached_tokens: field.count,
+  seed: field.seed,
+  timings: z.object({
+    queued_ns: field.count,
+    prefill_ns: field.count,
+    decode_ns: field.count,
+    total_ns: field.count,
+  }),
+  /** Share of the columns that were active, so had to be read. */
+  activity: z.object({ mixer: field.share, ffn: field.share }),
+  head: headResult,
+});
+
 /**
  * Continues a prompt. `text.token` events come first, in order of `seq`; the answer comes after the last of them.
  *
- * `prompt` or `tokens`, exactly one: a text prompt gets BOS unless `bos` is false, `tokens` is taken as it is.
+ * A text prompt gets BOS unless `bos` is false, `tokens` is taken as it is.
  * Sampling: penalty, ban, temperature (0 is greedy), top_k (0 is off), top_p (1 is off), in this order; docs/numerics.md.
  */
 const textGenerate = {
   params: z.strictObject({
     stream: field.streamId,
-    prompt: z.string().optional(),
-    tokens: z.array(field.tokenId).optional(),
+    ...prompt,
     model: field.modelName.optional(),
-    max_tokens: z.int().min(1).default(128),
-    temperature: z.number().min(0).max(100).default(0.8),
-    top_k: z.int().min(0).max(0x7fff_ffff).default(50),
-    top_p: z.number().gt(0).max(1).default(0.9),
-    repetition_penalty: z.number().min(0.01).max(100).default(1),
-    adaptive_temperature: z.boolean().default(false),
-    seed: field.seed.optional(),
-    stop: field.stops.default([]),
-    banned: z.array(field.tokenId).default([]),
     bos: z.boolean().default(true),
-    ignore_eos: z.boolean().default(false),
-    logprobs: z.boolean().default(false),
-    head: headParams.default(headParams.parse({})),
+    ...steps,
+    head,
   }),
-  result: z.object({
-    stream: field.streamId,
-    model: z.string(),
-    tokens: z.array(field.tokenId),
-    text: z.string(),
-    stop_reason: z.enum(['eos', 'stop', 'length', 'cancelled']),
-    /** The stop string found, when stop_reason is "stop". */
-    stop: z.string().optional(),
-    prompt_tokens: field.count,
-    generated_tokens: field.count,
-    /** Of the prompt: not computed but taken over from an earlier request that began alike. */
-    cached_tokens: field.count,
-    seed: field.seed,
-    timings: z.object({
-      queued_ns: field.count,
-      prefill_ns: field.count,
-      decode_ns: field.count,
-      total_ns: field.count,
-    }),
-    /** Share of the columns that were active, so had to be read. */
-    activity: z.object({ mixer: field.share, ffn: field.share }),
-    head: headResult,
-  }),
+  result: generateResult,
   errors: [
     'ERR_MODEL_NOT_FOUND',
     'ERR_MODEL_FILE_CHANGED',
@@ -303,10 +318,10 @@ const textCancel = {
 /** Log-probability (natural) of each id given those before it; the first has none. */
 const textScore = {
   params: z.strictObject({
-    prompt: z.string().optional(),
-    tokens: z.array(field.tokenId).optional(),
+    ...prompt,
     model: field.modelName.optional(),
     bos: z.boolean().default(true),
+    timeout_ms: field.durationMs.optional(),
   }),
   result: z.object({
     tokens: z.array(field.tokenId),
@@ -315,7 +330,91 @@ const textScore = {
     /** exp(-total_logprob / scored ids); null when there is only one id. */
     perplexity: z.number().nullable(),
   }),
-  errors: [...textGenerate.errors, 'ERR_CANCELLED'],
+  errors: [...textGenerate.errors, 'ERR_CANCELLED', 'ERR_TIMEOUT'],
+} satisfies MethodSpec;
+
+/** A text that later requests add to. It belongs to this connection and ends with it, or when nobody used it for a while. */
+const sessionOpen = {
+  params: z.strictObject({
+    model: field.modelName.optional(),
+    seed: field.seed.optional(),
+    idle_timeout_ms: field.durationMs.optional(),
+    head,
+  }),
+  result: z.object({
+    session: field.sessionId,
+    model: z.string(),
+    seed: field.seed,
+    idle_timeout_ms: field.count,
+    /** Tokens that its text may reach. */
+    context_limit: field.count,
+  }),
+  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_MODEL_UNSUPPORTED', 'ERR_RAM_BUDGET'],
+} satisfies MethodSpec;
+
+/** Adds ids to a session's text and computes them. A text gets BOS when it is the session's first, unless `bos` says otherwise. */
+const sessionAppend = {
+  params: z.strictObject({
+    session: field.sessionId,
+    ...prompt,
+    bos: z.boolean().optional(),
+  }),
+  result: z.object({
+    session: field.sessionId,
+    appended_tokens: field.count,
+    /** Of them: taken over from an earlier request that began alike. */
+    cached_tokens: field.count,
+    /** Ids of the whole text. */
+    position: field.count,
+  }),
+  errors: [
+    'ERR_SESSION_CLOSED',
+    'ERR_MODEL_FILE_CHANGED',
+    'ERR_TOKENIZER_MISSING',
+    'ERR_TOKENIZER_INVALID',
+    'ERR_TEXT_TOO_LONG',
+    'ERR_PROMPT_EMPTY',
+    'ERR_TOKEN_UNKNOWN',
+    'ERR_CONTEXT_FULL',
+    'ERR_CANCELLED',
+    'ERR_RAM_BUDGET',
+  ],
+} satisfies MethodSpec;
+
+/** Continues a session's text as text.generate does with all its ids as `tokens`; what it generates is part of the text. */
+const sessionGenerate = {
+  params: z.strictObject({
+    session: field.sessionId,
+    stream: field.streamId,
+    ...steps,
+    head: headParams.optional(),
+  }),
+  result: generateResult,
+  errors: [
+    'ERR_SESSION_CLOSED',
+    'ERR_MODEL_FILE_CHANGED',
+    'ERR_TOKENIZER_MISSING',
+    'ERR_PROMPT_EMPTY',
+    'ERR_TOKEN_UNKNOWN',
+    'ERR_CONTEXT_FULL',
+    'ERR_MODEL_UNSUPPORTED',
+    'ERR_MODEL_INVALID',
+    'ERR_RAM_BUDGET',
+  ],
+} satisfies MethodSpec;
+
+/** A second session that goes on from where this one is: text, state, generator, settings. */
+const sessionFork = {
+  params: z.strictObject({ session: field.sessionId }),
+  result: z.object({ session: field.sessionId, position: field.count, seed: field.seed }),
+  errors: ['ERR_SESSION_CLOSED', 'ERR_RAM_BUDGET'],
+} satisfies MethodSpec;
+
+/** Ends a session, and first what is under way on it. */
+const sessionClose = {
+  params: z.strictObject({ session: field.sessionId }),
+  result: z.object({ session: field.sessionId, position: field.count }),
+  errors: ['ERR_SESSION_CLOSED'],
 } satisfies MethodSpec;
 
 export const methods = {
@@ -331,6 +430,11 @@ export const methods = {
   'text.generate': textGenerate,
   'text.cancel': textCancel,
   'text.score': textScore,
+  'session.open': sessionOpen,
+  'session.append': sessionAppend,
+  'session.generate': sessionGenerate,
+  'session.fork': sessionFork,
+  'session.close': sessionClose,
 } as const satisfies Record<string, MethodSpec>;
 
 export type MethodName = keyof typeof methods;
@@ -377,6 +481,8 @@ export const events = {
     ...headNs,
     bytes: field.count,
   }),
+  /** Nobody used the session for `idle_timeout_ms`: it is closed. */
+  'session.expired': z.object({ session: field.sessionId, idle_timeout_ms: field.count }),
   /** The daemon has seen the end of this connection's input; `pending` requests will still be answered, then it closes. */
   'server.input_ended': z.object({ pending: field.count }),
   /** Why the daemon is about to close this connection, when no request can carry the reason. */

@@ -7,6 +7,11 @@ import { serverInfo } from './server-info.js';
 import { serverMemory } from './server-memory.js';
 import { serverMetrics } from './server-metrics.js';
 import { serverRequests } from './server-requests.js';
+import { sessionAppend } from './session-append.js';
+import { sessionClose } from './session-close.js';
+import { sessionFork } from './session-fork.js';
+import { sessionGenerate } from './session-generate.js';
+import { sessionOpen } from './session-open.js';
 import { textCancel } from './text-cancel.js';
 import { textGenerate } from './text-generate.js';
 import { textScore } from './text-score.js';
@@ -26,4 +31,9 @@ export const handlers: { [M in MethodName]: Handler<M> } = {
   'text.generate': textGenerate,
   'text.cancel': textCancel,
   'text.score': textScore,
+  'session.open': sessionOpen,
+  'session.append': sessionAppend,
+  'session.generate': sessionGenerate,
+  'session.fork': sessionFork,
+  'session.close': sessionClose,
 };

@@ -18,13 +18,17 @@ import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
 import { TokenText } from '../text/token-text.js';
 import type { Job, Scheduler } from './scheduler.js';
+import type { Aftermath, Sequence } from './sequence.js';
 
 type GenerateResult = Result<'text.generate'>;
 type Progress = Result<'server.requests'>['requests'][number];
 type StopReason = GenerateResult['stop_reason'];
+type Interruption = 'cancelled' | 'timeout';
 
-/** Ids of a prompt that one turn may feed: a long prompt must not keep the others waiting. */
-const prefillChunk = 128;
+/** Ids of a prompt that one turn may feed, a pass of the engine: a long prompt must not keep the others waiting. */
+export const prefillChunk = 32;
+/** What each draw adds to the generator's state (SplitMix64, docs/numerics.md), which is its seed at first. */
+const drawStep = 0x9e3779b97f4a7c15n;
 
 /** What a generation needs from the connection that asked for it. */
 export interface Listener {
@@ -39,8 +43,13 @@ export interface Listener {
 export interface GenerationSetup {
   /** Number of the connection that asked. */
   connection: number;
-  params: FullParams<'text.generate'>;
+  params: Pick<
+    FullParams<'text.generate'>,
+    keyof FullParams<'session.generate'> & keyof FullParams<'text.generate'>
+  >;
+  owner: object;
   model: LoadedModel;
+  sequence: Sequence;
   /** The prompt's ids, once they have passed their checks. Called when there is room in the queue. */
   readPrompt: () => Promise<Int32Array>;
   seed: bigint;
@@ -50,10 +59,11 @@ export interface GenerationSetup {
 }
 
 /**
- * One text.generate from its place in the queue to its summary.
+ * One text.generate or session.generate from its place in the queue to its summary.
  *
- * The engine may be some steps ahead of what was told. That shows nowhere: a generation consists of the steps that were accepted, what
- * came after them is dropped with the session, which serves no other.
+ * The engine may be some steps ahead of what was told. That shows nowhere: a generation consists of the steps that were accepted. What
+ * came after them is dropped with a sequence that serves no other. Where a sequence goes on nothing may come after them: a
+ * generation that is interrupted still accepts the steps that the engine has taken, and one with stop strings lets it take one at a time.
  */
 export class Generation implements Job {
   readonly result: Promise<GenerateResult>;
@@ -63,8 +73,16 @@ export class Generation implements Job {
   private prompt: Int32Array | null = null;
   private fed = 0;
   private session: NativeSession | null = null;
+  private working = false;
   private over = false;
-  /** Of the session, after the last step that was accepted. */
+  private timer: NodeJS.Timeout | undefined;
+  /** What ends it once the engine's call has ended; only where the sequence goes on. */
+  private interrupted: Interruption | null = null;
+  private ended: { reason: StopReason; stop: string | undefined } | null = null;
+  /** Ids that the sequence had when this began. */
+  private kept = 0;
+  /** Of the session: then, and after the last step that was accepted. */
+  private before: SessionStats | null = null;
   private stats: SessionStats | null = null;
   /** Steps that the engine took before it heard that the reader is behind. */
   private held: GeneratedStep[] = [];
@@ -97,9 +115,13 @@ export class Generation implements Job {
     };
   }
 
+  get owner(): object {
+    return this.setup.owner;
+  }
+
   /** Enters the queue. Whatever goes wrong is told by `result`. */
   submit(): void {
-    const { scheduler, model } = this.setup;
+    const { scheduler, model, params } = this.setup;
     model.acquire();
     try {
       scheduler.submit(this);
@@ -107,6 +129,8 @@ export class Generation implements Job {
       this.fail(error);
       return;
     }
+    if (params.timeout_ms !== undefined)
+      this.timer = setTimeout(() => this.interrupt('timeout'), params.timeout_ms);
     this.setup.readPrompt().then(
       (ids) => {
         this.prompt = ids;
@@ -128,16 +152,19 @@ export class Generation implements Job {
   }
 
   async run(): Promise<boolean> {
+    this.working = true;
     try {
-      while (!this.over && this.ready()) await this.advance();
+      while (!this.over && !this.ended && !this.interrupted && this.ready()) await this.advance();
+      if (this.ended ?? this.interrupted) this.conclude();
     } catch (error) {
       this.fail(error);
     }
+    this.working = false;
     return this.over;
   }
 
   cancel(): void {
-    this.finish('cancelled');
+    this.interrupt('cancelled');
   }
 
   /** How far it is. */
@@ -161,9 +188,9 @@ export class Generation implements Job {
     return this.firstTokenNs === null ? 'prefill' : 'decode';
   }
 
-  /** Bytes of the session's state. */
+  /** Bytes of the session's state, if it is this generation's own. */
   get stateBytes(): number {
-    return this.over ? 0 : (this.stats?.stateBytes ?? 0);
+    return this.over || this.setup.sequence.goesOn ? 0 : (this.stats?.stateBytes ?? 0);
   }
 
   /** Tokens that it may have. */
@@ -179,7 +206,7 @@ export class Generation implements Job {
     }
     const { params, model } = this.setup;
     const prompt = this.prompt ?? new Int32Array();
-    const session = (this.session ??= this.open());
+    const session = (this.session ??= this.begin());
     const left = prompt.length - this.fed;
     if (left > prefillChunk) {
       await session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
@@ -192,10 +219,11 @@ export class Generation implements Job {
     }
     const ids = left > 0 ? prompt.subarray(this.fed) : Int32Array.of(this.tokens.at(-1) ?? 0);
     this.fed = prompt.length;
+    const oneByOne = this.setup.sequence.goesOn && params.stop.length > 0;
     const options = {
       head: params.head,
       logprob: params.logprobs,
-      maxTokens: this.most - this.tokens.length,
+      maxTokens: oneByOne ? 1 : this.most - this.tokens.length,
       stopIds: Int32Array.from(params.ignore_eos ? [] : model.stopIds),
     };
     await session.generate(ids, this.sampling, options, (rows, n) => {
@@ -203,20 +231,38 @@ export class Generation implements Job {
     });
   }
 
-  private open(): NativeSession {
+  private begin(): NativeSession {
     this.startedNs = process.hrtime.bigint();
     this.setup.counts.waited(this.startedNs - this.arrivedNs);
-    const session = this.setup.model.native.openSession();
+    const { session, fed } = this.setup.sequence.begin();
     session.seed(this.setup.seed);
-    this.stats = session.stats();
+    this.fed = this.kept = fed;
+    this.before = this.stats = session.stats();
     return session;
+  }
+
+  private interrupt(reason: Interruption): void {
+    if (!this.setup.sequence.goesOn) {
+      this.finish(reason);
+      return;
+    }
+    this.interrupted ??= reason;
+    if (this.working) this.session?.pause();
+    else this.conclude();
+  }
+
+  /** The engine is idle: what it has done is accepted, and that is the end. */
+  private conclude(): void {
+    for (const step of this.held.splice(0)) if (!this.ended) this.accept(step);
+    if (this.ended) this.finish(this.ended.reason, this.ended.stop);
+    else if (this.interrupted) this.finish(this.interrupted);
   }
 
   private take(steps: readonly GeneratedStep[]): void {
     const { listener } = this.setup;
     const all = (): void => {
       for (const step of steps) {
-        if (this.over) return;
+        if (this.over || this.ended) return;
         if (this.held.length === 0 && listener.ready()) this.accept(step);
         else this.held.push(step);
       }
@@ -256,7 +302,10 @@ export class Generation implements Job {
       t_ns: tNs,
       logprob: logprob ?? undefined,
     });
-    if (reason) this.finish(reason, matched.stop ?? undefined);
+    if (!reason) return;
+    const stop = matched.stop ?? undefined;
+    if (this.setup.sequence.goesOn) this.ended = { reason, stop };
+    else this.finish(reason, stop);
   }
 
   /** What was held back: an unfinished UTF-8 sequence, the beginning of a stop string. */
@@ -271,10 +320,14 @@ export class Generation implements Job {
     const endNs = process.hrtime.bigint();
     const startNs = this.startedNs ?? endNs;
     const firstNs = this.firstTokenNs ?? endNs;
-    // Only a cancelled stream still has text here: no event can carry it any more.
-    if (reason === 'cancelled') this.text += this.restOfText();
-    const { stats } = this;
-    this.close();
+    // Only an interrupted stream still has text here: no event can carry it any more.
+    if (reason === 'cancelled' || reason === 'timeout') this.text += this.restOfText();
+    const draws = params.temperature > 0 ? this.tokens.length : 0;
+    const nextSeed = BigInt.asUintN(64, seed + BigInt(draws) * drawStep);
+    const { stats, before, kept } = this;
+    const since = (of: (stats: SessionStats) => number): number =>
+      stats && before ? of(stats) - of(before) : 0;
+    this.close(this.session ? { tokens: this.tokens, seed: nextSeed } : 'unchanged');
     this.resolve({
       stream: params.stream,
       model: model.name,
@@ -283,7 +336,7 @@ export class Generation implements Job {
       stop_reason: reason,
       stop,
       prompt_tokens: this.prompt?.length ?? 0,
-      cached_tokens: stats?.cachedPositions ?? 0,
+      cached_tokens: kept + since((s) => s.cachedPositions),
       generated_tokens: this.tokens.length,
       seed: seed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seed) : seed,
       timings: {
@@ -293,8 +346,14 @@ export class Generation implements Job {
         total_ns: Number(endNs - this.arrivedNs),
       },
       activity: {
-        mixer: stats && stats.mixerTotal > 0 ? stats.mixerActive / stats.mixerTotal : 0,
-        ffn: stats && stats.ffnTotal > 0 ? stats.ffnActive / stats.ffnTotal : 0,
+        mixer: share(
+          since((s) => s.mixerActive),
+          since((s) => s.mixerTotal),
+        ),
+        ffn: share(
+          since((s) => s.ffnActive),
+          since((s) => s.ffnTotal),
+        ),
       },
       head: this.heads.summary(),
     });
@@ -302,18 +361,21 @@ export class Generation implements Job {
 
   private fail(error: unknown): void {
     if (this.over) return;
-    this.close();
+    this.close(this.session ? 'broken' : 'unchanged');
     this.reject(error instanceof Error ? error : new SpikedError('ERR_INTERNAL', String(error)));
   }
 
-  private close(): void {
+  private close(after: Aftermath): void {
     this.over = true;
-    // The engine may be at a step that nobody waits for.
-    this.session?.cancel();
-    this.session?.close();
+    clearTimeout(this.timer);
     this.session = null;
     this.held = [];
+    this.setup.sequence.end(after);
     this.setup.model.release();
     this.setup.scheduler.remove(this);
   }
+}
+
+function share(part: number, whole: number): number {
+  return whole > 0 ? part / whole : 0;
 }

@@ -2,6 +2,8 @@ import { SpikedError } from '../../client/protocol/index.js';
 
 /** Work for the engine. */
 export interface Job {
+  /** Who asked for it: the engine is shared fairly between owners. */
+  readonly owner: object;
   /** False while it waits for something other than the engine: its prompt's ids, its reader. */
   ready(): boolean;
   /** True while its reader is behind: it then gives its place to one that waits. */
@@ -15,19 +17,26 @@ export interface Job {
 export interface SchedulerLimits {
   maxActive: number;
   maxQueue: number;
+  /** Of those, one owner's. */
+  maxOwnActive: number;
+  maxOwnQueue: number;
 }
 
-/** Stalled jobs keep their state in memory, so they are bounded too: all together at most this many times maxActive. */
-const stalledFactor = 4;
+/** Jobs keep their state in memory, so those beyond maxActive are bounded too: all together at most this many times maxActive. */
+const beyondFactor = 4;
 
 /**
- * Who may use the one engine: active jobs, which it steps together (native/addon/engine_thread.h); the others wait in
- * order of arrival. A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody
- * waits for it; it goes on as it is.
+ * Who may use the one engine: active jobs, which it steps together (native/addon/engine_thread.h); the others wait.
+ *
+ * An owner's first job need not wait for the many of another: it becomes active beyond maxActive. A place that becomes free goes to the
+ * owner with the fewest active jobs, among equals to the one that has waited longest; an owner's own jobs keep their order.
+ * A job that is not ready is passed over. One whose reader is behind does not count among the active, so that nobody waits for it; it
+ * goes on as it is.
  */
 export class Scheduler {
   private readonly active: Job[] = [];
-  private readonly waiting: Job[] = [];
+  /** Each owner's jobs in order of arrival; the owner whose turn comes next is first. */
+  private readonly queues = new Map<object, Job[]>();
   private readonly working = new Set<Job>();
   private woken = false;
   private idle: (() => void)[] = [];
@@ -48,24 +57,20 @@ export class Scheduler {
     return this.waiting.length;
   }
 
-  /** @throws SpikedError ERR_BUSY when the queue is full */
+  /** @throws SpikedError ERR_BUSY when the queue, or the owner's share of it, is full */
   submit(job: Job): void {
-    const { maxActive, maxQueue } = this.limits;
-    if (this.hasRoom()) this.active.push(job);
-    else if (this.waiting.length < maxQueue) this.waiting.push(job);
-    else {
-      const state = `${this.active.length} requests active, ${this.waiting.length} waiting`;
-      throw new SpikedError(
-        'ERR_BUSY',
-        `queue: expected at most ${maxActive} active and ${maxQueue} waiting, found ${state}`,
-      );
-    }
+    this.admit();
+    if (!this.queues.has(job.owner) && this.hasRoom(job.owner)) this.active.push(job);
+    else this.enqueue(job);
     this.wake();
   }
 
   /** Takes out a job that needs no further turn. */
   remove(job: Job): void {
-    if (!take(this.waiting, job)) take(this.active, job);
+    const queue = this.queues.get(job.owner);
+    if (queue && take(queue, job)) {
+      if (queue.length === 0) this.queues.delete(job.owner);
+    } else take(this.active, job);
     this.admit();
     this.wake();
   }
@@ -82,7 +87,7 @@ export class Scheduler {
   }
 
   cancelWaiting(): void {
-    for (const job of [...this.waiting]) job.cancel();
+    for (const job of this.waiting) job.cancel();
   }
 
   cancelAll(): void {
@@ -93,6 +98,10 @@ export class Scheduler {
   whenIdle(): Promise<void> {
     if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.idle.push(resolve));
+  }
+
+  private get waiting(): Job[] {
+    return [...this.queues.values()].flat();
   }
 
   private get isIdle(): boolean {
@@ -113,17 +122,51 @@ export class Scheduler {
     else this.wake();
   }
 
-  private hasRoom(): boolean {
-    const { maxActive } = this.limits;
+  private enqueue(job: Job): void {
+    const { maxActive, maxQueue, maxOwnActive, maxOwnQueue } = this.limits;
+    const own = this.queues.get(job.owner) ?? [];
+    if (own.length >= maxOwnQueue) {
+      const expected = `at most ${Math.min(maxActive, maxOwnActive)} active and ${maxOwnQueue} waiting of one connection`;
+      throw new SpikedError('ERR_BUSY', `queue: expected ${expected}, found ${own.length} waiting`);
+    }
+    if (this.waitingCount >= maxQueue) {
+      const state = `${this.active.length} requests active, ${this.waitingCount} waiting`;
+      throw new SpikedError(
+        'ERR_BUSY',
+        `queue: expected at most ${maxActive} active and ${maxQueue} waiting, found ${state}`,
+      );
+    }
+    own.push(job);
+    this.queues.set(job.owner, own);
+  }
+
+  private hasRoom(owner: object): boolean {
+    const { maxActive, maxOwnActive } = this.limits;
+    const own = this.activeOf(owner);
+    if (own >= maxOwnActive || this.active.length >= beyondFactor * maxActive) return false;
     const moving = this.active.reduce((n, job) => n + (job.stalled() ? 0 : 1), 0);
-    return moving < maxActive && this.active.length < stalledFactor * maxActive;
+    return own === 0 || moving < maxActive;
+  }
+
+  private activeOf(owner: object): number {
+    return this.active.reduce((n, job) => n + (job.owner === owner ? 1 : 0), 0);
   }
 
   private admit(): void {
-    while (this.hasRoom()) {
-      const job = this.waiting.shift();
-      if (!job) return;
-      this.active.push(job);
+    for (;;) {
+      const owners = [...this.queues.keys()].filter((owner) => this.hasRoom(owner));
+      const [first, ...others] = owners;
+      if (!first) return;
+      const next = others.reduce(
+        (best, owner) => (this.activeOf(owner) < this.activeOf(best) ? owner : best),
+        first,
+      );
+      const queue = this.queues.get(next) ?? [];
+      const job = queue.shift();
+      // Behind the other owners, if more of it waits.
+      this.queues.delete(next);
+      if (queue.length > 0) this.queues.set(next, queue);
+      if (job) this.active.push(job);
     }
   }
 }

@@ -16,7 +16,7 @@ export class Connections {
   constructor(private readonly daemon: DaemonState) {}
 
   accept(socket: net.Socket): void {
-    const { config, addon, scheduler, counts, log } = this.daemon;
+    const { config, addon, scheduler, sessions, counts, log } = this.daemon;
     const { limits } = config;
     if (this.open.size >= limits.max_connections) {
       counts.connectionsRefused.all_in_use++;
@@ -58,6 +58,7 @@ export class Connections {
     socket.once('close', () => {
       this.open.delete(socket);
       counts.connections--;
+      void sessions.closeOf(connection);
       connection.log.debug('disconnected');
       scheduler.wake();
     });

@@ -14,7 +14,7 @@ import type { Connection } from './connection.js';
 import { logRequest, type Ended } from './request-log.js';
 
 /** Bounded by the queue, not by the number of calls at work. */
-const queued = new Set<MethodName>(['text.generate', 'text.score']);
+const queued = new Set<MethodName>(['text.generate', 'text.score', 'session.append', 'session.generate']);
 
 /** Turns one message into a call and whatever the call throws into an answer; nothing else does. */
 export function dispatch(daemon: DaemonState, connection: Connection, message: unknown, utf8: boolean): void {

@@ -4,6 +4,7 @@ import { Counts } from '../../daemon/metrics/counts.js';
 import { LoadedModel } from '../../daemon/models/loaded-model.js';
 import { Generation } from '../../daemon/queue/generation.js';
 import { Scheduler } from '../../daemon/queue/scheduler.js';
+import { FreshSequence } from '../../daemon/queue/sequence.js';
 import {
   openTokenizer,
   type GeneratedStep,
@@ -85,8 +86,8 @@ function setup({
     position: fed,
     mixerActive: fed,
     ffnActive: fed,
-    mixerTotal: 10,
-    ffnTotal: 20,
+    mixerTotal: fed === 0 ? 0 : 10,
+    ffnTotal: fed === 0 ? 0 : 20,
     bytesTouched: 0,
     kvBytesTouched: 0,
     stateBytes: 77,
@@ -143,14 +144,16 @@ function setup({
   } as unknown as NativeSession;
   const native = { info: { vocabSize: 512 }, openSession: () => session } as unknown as NativeModel;
   const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit);
-  const scheduler = new Scheduler({ maxActive: 1, maxQueue: 1 });
+  const scheduler = new Scheduler({ maxActive: 1, maxQueue: 1, maxOwnActive: 1, maxOwnQueue: 1 });
   const events: TokenEvent[] = [];
   const listener = { isReady: true };
   const make = (): Generation =>
     new Generation({
       connection: 1,
       params: parseParams('text.generate', { stream: 1, tokens: [1], ...params }),
+      owner: scheduler,
       model,
+      sequence: new FreshSequence(model),
       readPrompt: () => (prompt instanceof Error ? Promise.reject(prompt) : Promise.resolve(prompt)),
       seed: 5n,
       listener: {
@@ -183,15 +186,15 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 
 const codeOf = (error: Error): string | undefined => (error instanceof SpikedError ? error.code : undefined);
 
-test('a long prompt is fed in turns of 128 ids, then the engine goes on by itself', async () => {
+test('a long prompt is fed in turns of 32 ids, a pass each, then the engine goes on by itself', async () => {
   const { generation, calls } = setup({
     steps: [10, 11],
-    prompt: new Int32Array(300),
+    prompt: new Int32Array(80),
     params: { max_tokens: 2 },
   });
   generation.submit();
   assert.equal((await generation.result).tokens, [10, 11]);
-  assert.equal(calls, ['seed 5', 'forward 128', 'forward 128', 'generate 44', 'cancel', 'close']);
+  assert.equal(calls, ['seed 5', 'forward 32', 'forward 32', 'generate 16', 'cancel', 'close']);
 });
 
 test('a failing step ends it once; session, model and place are given back', async () => {

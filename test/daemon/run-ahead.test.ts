@@ -112,7 +112,14 @@ test.before(async () => {
   const path = await goldenModel(smallCase, { tokenizer: true });
   tokenizer = await openTokenizer(sentencePieceModel());
   model = await engine.openModel(path);
-  daemon = await DaemonProcess.start(['--model', path, '--max-active', '4', '--max-queue', '1000']);
+  daemon = await DaemonProcess.start([
+    '--model',
+    path,
+    '--max-queue',
+    '1000',
+    '--max-connection-queue',
+    '1000',
+  ]);
   client = await daemon.client();
 });
 test.after(async () => {

@@ -14,6 +14,7 @@ class Steps implements Job {
     private turns: number,
     private readonly trace: string[],
     private readonly scheduler: Scheduler,
+    readonly owner: object,
   ) {}
 
   ready(): boolean {
@@ -37,11 +38,15 @@ class Steps implements Job {
   }
 }
 
-function setup(maxActive: number, maxQueue: number) {
-  const scheduler = new Scheduler({ maxActive, maxQueue });
+const one = {};
+const other = {};
+
+function setup(maxActive: number, maxQueue: number, own: { active?: number; queue?: number } = {}) {
+  const { active: maxOwnActive = 256, queue: maxOwnQueue = maxQueue } = own;
+  const scheduler = new Scheduler({ maxActive, maxQueue, maxOwnActive, maxOwnQueue });
   const trace: string[] = [];
-  const job = (name: string, turns: number): Steps => {
-    const steps = new Steps(name, turns, trace, scheduler);
+  const job = (name: string, turns: number, owner: object = one): Steps => {
+    const steps = new Steps(name, turns, trace, scheduler, owner);
     scheduler.submit(steps);
     return steps;
   };
@@ -124,6 +129,52 @@ test('refuses beyond the caps and names them', async () => {
   await scheduler.whenIdle();
   job('d', 1);
   await scheduler.whenIdle();
+});
+
+test("another's first job does not wait for the many of one; later ones share the free places", async () => {
+  const { scheduler, trace, job } = setup(2, 100);
+  for (let i = 0; i < 64; i++) job('a', 3);
+  while (trace.length < 20) await new Promise((resolve) => setImmediate(resolve));
+  for (const name of ['x', 'y', 'z']) job(name, 3, other);
+  assert.is(scheduler.activeCount, 3);
+  const begun = trace.length;
+  await scheduler.whenIdle();
+  assert.is(trace.length, 64 * 3 + 9);
+  assert.ok(trace.indexOf('x') < begun + 3, 'at once');
+  assert.ok(trace.lastIndexOf('z') < begun + 40, 'two owners, so about every second place');
+  assert.ok(trace.indexOf('y') < trace.indexOf('z'), "an owner's own keep their order");
+});
+
+test('owners beyond all bounds get places in turn', async () => {
+  const { scheduler, trace, job } = setup(1, 100);
+  const owners = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of owners) {
+    const owner = {};
+    for (let i = 0; i < 5; i++) job(name, 1, owner);
+  }
+  assert.is(scheduler.activeCount, 4, 'the state of jobs takes memory');
+  await scheduler.whenIdle();
+  for (let at = 0; at < 30; at += 6) {
+    assert.ok(new Set(trace.slice(at, at + 6)).size >= 4, `at ${String(at)}: ${trace.join('')}`);
+  }
+  assert.equal(
+    [...trace].sort(),
+    owners.flatMap((name) => Array<string>(5).fill(name)),
+  );
+});
+
+test("one owner's share of places and queue is bounded, and the refusal names it", async () => {
+  const { scheduler, trace, job } = setup(4, 10, { active: 1, queue: 2 });
+  for (const name of ['a', 'b', 'c']) job(name, 2);
+  assert.is(scheduler.activeCount, 1);
+  assert.throws(
+    () => job('d', 1),
+    (error: SpikedError) =>
+      error.code === 'ERR_BUSY' && error.message.includes('1 active and 2 waiting of one connection'),
+  );
+  job('o', 2, other);
+  await scheduler.whenIdle();
+  assert.is(trace.filter((name) => name !== 'o').join(''), 'aabbcc');
 });
 
 test('removing a waiting job lets the others pass; idleness is told', async () => {

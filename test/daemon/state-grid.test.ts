@@ -44,6 +44,15 @@ const calls: Record<MethodName, (client: Client) => Promise<unknown>> = {
   'text.generate': (client) => client.generate({ tokens: [1], max_tokens: 2 }).result,
   'text.cancel': (client) => client.call('text.cancel', { stream: 12345 }),
   'text.score': (client) => client.score({ tokens: [1, 2] }),
+  'session.open': (client) => client.openSession(),
+  'session.append': async (client) => (await client.openSession()).append([1, 2]),
+  'session.generate': async (client) => {
+    const session = await client.openSession();
+    await session.append([1]);
+    return session.generate({ max_tokens: 2 }).result;
+  },
+  'session.fork': async (client) => (await client.openSession()).fork(),
+  'session.close': async (client) => (await client.openSession()).close(),
 };
 const names = Object.keys(methods) as MethodName[];
 

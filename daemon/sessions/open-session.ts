@@ -1,0 +1,161 @@
+import { SpikedError, type FullParams } from '../../client/protocol/index.js';
+import type { NativeSession } from '../../native/host/index.js';
+import type { Counts } from '../metrics/counts.js';
+import type { LoadedModel } from '../models/loaded-model.js';
+import { prefillChunk } from '../queue/generation.js';
+import type { Aftermath, Sequence } from '../queue/sequence.js';
+
+export interface OpenSessionSetup {
+  id: number;
+  model: LoadedModel;
+  native: NativeSession;
+  /** Of the generator, for the next draw. */
+  seed: bigint;
+  /** How ids are found unless a request says otherwise. */
+  head: FullParams<'session.open'>['head'];
+  idleTimeoutMs: number;
+  /** It is closed, by whomever; `idle` when nobody used it for idleTimeoutMs. */
+  onClosed: (session: OpenSession, idle: boolean) => void;
+}
+
+interface Call {
+  cancel: () => void;
+  over: Promise<unknown>;
+}
+
+/**
+ * A text that several requests add to, one at a time.
+ *
+ * The engine has been fed all of it but the last id: so whatever comes next, more text or a step, has an id to begin with.
+ */
+export class OpenSession implements Sequence {
+  readonly goesOn = true;
+  readonly stateBytes: number;
+  private text: number[] = [];
+  private generatorSeed: bigint;
+  private call: Call | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private isClosing = false;
+  private isClosed = false;
+
+  constructor(
+    readonly setup: OpenSessionSetup,
+    origin?: OpenSession,
+  ) {
+    this.stateBytes = setup.native.stats().stateBytes;
+    this.generatorSeed = setup.seed;
+    if (origin) this.text = [...origin.text];
+    setup.model.acquire();
+    this.watchIdleness();
+  }
+
+  /** The whole text. */
+  get ids(): readonly number[] {
+    return this.text;
+  }
+
+  get seed(): bigint {
+    return this.generatorSeed;
+  }
+
+  /** No further call begins. */
+  get closing(): boolean {
+    return this.isClosing;
+  }
+
+  /**
+   * Runs one call.
+   *
+   * @param cancel makes it end soon
+   * @throws SpikedError ERR_BUSY when another one is under way
+   */
+  async use<T>(method: string, cancel: () => void, work: () => Promise<T>): Promise<T> {
+    if (this.call) {
+      throw new SpikedError(
+        'ERR_BUSY',
+        `${method}: session ${this.setup.id}: expected no other call under way on it, found one`,
+      );
+    }
+    clearTimeout(this.timer);
+    const running = work();
+    this.call = { cancel, over: running.catch(() => undefined) };
+    try {
+      return await running;
+    } finally {
+      this.call = null;
+      this.watchIdleness();
+    }
+  }
+
+  /** Feeds ids, the last one excepted; returns how many of them were taken over from the prefix cache. */
+  async append(ids: Int32Array, counts: Counts): Promise<number> {
+    const { native } = this.setup;
+    const before = native.stats();
+    const last = this.text.at(-1);
+    const feed = last === undefined ? ids.subarray(0, -1) : joined(last, ids.subarray(0, -1));
+    try {
+      let seen = before;
+      for (let at = 0; at < feed.length; at += prefillChunk) {
+        await native.forward(feed.subarray(at, at + prefillChunk), { logits: 'none' });
+        const now = native.stats();
+        counts.fed(seen, now);
+        seen = now;
+      }
+    } catch (error) {
+      this.end('broken');
+      throw error;
+    }
+    this.text = this.text.concat(Array.from(ids));
+    return native.stats().cachedPositions - before.cachedPositions;
+  }
+
+  /** Makes an append reject; the session ends with it. */
+  abort(): void {
+    this.setup.native.cancel();
+  }
+
+  begin(): { session: NativeSession; fed: number } {
+    return { session: this.setup.native, fed: this.text.length - 1 };
+  }
+
+  end(after: Aftermath): void {
+    if (after === 'unchanged') return;
+    if (after === 'broken') {
+      this.destroy(false);
+      return;
+    }
+    this.text = this.text.concat(after.tokens);
+    this.generatorSeed = after.seed;
+  }
+
+  /** Ends the call under way, then the session. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    while (this.call) {
+      this.call.cancel();
+      await this.call.over;
+    }
+    this.destroy(false);
+  }
+
+  private watchIdleness(): void {
+    if (this.isClosed) return;
+    this.timer = setTimeout(() => this.destroy(true), this.setup.idleTimeoutMs).unref();
+  }
+
+  private destroy(idle: boolean): void {
+    if (this.isClosed) return;
+    this.isClosed = this.isClosing = true;
+    clearTimeout(this.timer);
+    this.setup.native.close();
+    this.setup.model.release();
+    this.setup.onClosed(this, idle);
+  }
+}
+
+function joined(first: number, others: Int32Array): Int32Array {
+  const all = new Int32Array(1 + others.length);
+  all[0] = first;
+  all.set(others, 1);
+  return all;
+}
