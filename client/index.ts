@@ -8,6 +8,7 @@ export {
   errorTable,
   isErrorCode,
   SpikedError,
+  usualSocketPaths,
   type ErrorCode,
   type HeadEvent,
   type MethodName,

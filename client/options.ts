@@ -1,5 +1,5 @@
 export interface ConnectOptions {
-  /** Default: defaultSocketPath(). */
+  /** Default: the first of usualSocketPaths() at which a daemon answers. */
   path?: string | undefined;
   /** Milliseconds until a connection must stand, 5,000 unless given. */
   timeoutMs?: number | undefined;

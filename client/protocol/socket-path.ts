@@ -3,11 +3,16 @@ import { SpikedError } from './errors.js';
 /** `sun_path` holds 108 bytes with its NUL. Node cuts a longer path silently and listens on another file. */
 export const maxSocketPathBytes = 107;
 
-/** Where daemon and clients meet unless told otherwise: $SPIKED_SOCKET, $XDG_RUNTIME_DIR/spiked.sock, /run/spiked/spiked.sock. */
+/** Where a client looks for a daemon unless told otherwise: $SPIKED_SOCKET, or the user's own place and then the system's. */
+export function usualSocketPaths(env: NodeJS.ProcessEnv = process.env): [first: string, ...others: string[]] {
+  if (env['SPIKED_SOCKET']) return [env['SPIKED_SOCKET']];
+  const system = '/run/spiked/spiked.sock';
+  return env['XDG_RUNTIME_DIR'] ? [`${env['XDG_RUNTIME_DIR']}/spiked.sock`, system] : [system];
+}
+
+/** Where a daemon listens unless told otherwise. */
 export function defaultSocketPath(env: NodeJS.ProcessEnv = process.env): string {
-  if (env['SPIKED_SOCKET']) return env['SPIKED_SOCKET'];
-  if (env['XDG_RUNTIME_DIR']) return `${env['XDG_RUNTIME_DIR']}/spiked.sock`;
-  return '/run/spiked/spiked.sock';
+  return usualSocketPaths(env)[0];
 }
 
 /** @throws SpikedError ERR_SOCKET_PATH when no socket can have this path */

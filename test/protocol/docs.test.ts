@@ -16,6 +16,7 @@ import {
   maxStops,
   methods,
   protocolVersion,
+  usualSocketPaths,
   type MethodName,
 } from '../../client/protocol/index.js';
 import { assert, root, suite } from '../tools/suite.js';
@@ -155,6 +156,8 @@ test('version, socket paths and exit codes', () => {
   assert.is(defaultSocketPath({ SPIKED_SOCKET: '/a' }), '/a');
   assert.is(defaultSocketPath({ XDG_RUNTIME_DIR: '/run/user/1' }), '/run/user/1/spiked.sock');
   assert.is(defaultSocketPath({}), '/run/spiked/spiked.sock');
+  assert.equal(usualSocketPaths({ SPIKED_SOCKET: '/a', XDG_RUNTIME_DIR: '/b' }), ['/a']);
+  assert.equal(usualSocketPaths({ XDG_RUNTIME_DIR: '/b' }), ['/b/spiked.sock', '/run/spiked/spiked.sock']);
   assert.ok(
     page.includes('`$SPIKED_SOCKET`, else `$XDG_RUNTIME_DIR/spiked.sock`, else `/run/spiked/spiked.sock`'),
   );

@@ -136,6 +136,22 @@ test.needs(
   },
 );
 
+test.needs(noMachine, "a user has a service of their own, before which theirs is the system's", async () => {
+  const user = await machine.user('tester');
+  await machine.output('usermod', '--append', '--groups', 'spiked', 'tester');
+  const owner = async (): Promise<string> => {
+    const { pid } = JSON.parse(await user(ctl, 'status', '--json')) as { pid: number };
+    return machine.output('ps', '-o', 'user=', '-p', String(pid));
+  };
+  assert.is(await owner(), 'spiked');
+  await user(ctl, 'service', 'install', '--user');
+  assert.is(await owner(), 'tester');
+  assert.match(await user(ctl, 'service', 'status', '--user'), /^service +running, pid \d+/m);
+  await user(ctl, 'service', 'uninstall', '--user');
+  assert.is(await user('find', '/home/tester', '-name', '*spiked*'), '');
+  assert.is(await owner(), 'spiked');
+});
+
 test.needs(noMachine, 'uninstall takes everything away', async () => {
   await machine.output(ctl, 'service', 'uninstall');
   assert.is(await service('LoadState'), 'not-found');

@@ -74,6 +74,22 @@ export class Machine {
     return stdout.trim();
   }
 
+  /** A manager of the user's own units, as a login makes it; returns what runs a program as the user. */
+  async user(name: string): Promise<(program: string, ...args: string[]) => Promise<string>> {
+    await this.output('useradd', '--create-home', name);
+    const uid = await this.output('id', '-u', name);
+    const runtime = `XDG_RUNTIME_DIR=/run/user/${uid}`;
+    // The image has no PAM module that would say so.
+    await this.write(
+      `/run/systemd/system/user@${uid}.service.d/test.conf`,
+      `[Service]\nPAMName=\nEnvironment=${runtime} HOME=/home/${name}\n`,
+    );
+    await this.output('systemctl', 'daemon-reload');
+    await this.output('systemctl', 'start', `user@${uid}.service`);
+    const as = ['--user', name, '--', 'env', runtime, `HOME=/home/${name}`];
+    return (program, ...args) => this.output('runuser', ...as, program, ...args);
+  }
+
   /** A property that systemd tells of a unit. */
   show(unit: string, property: string): Promise<string> {
     return this.output('systemctl', 'show', unit, `--property=${property}`, '--value');

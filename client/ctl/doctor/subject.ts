@@ -1,14 +1,14 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect, defaultSocketPath, SpikedError } from '../../index.js';
+import { connect, SpikedError, usualSocketPaths } from '../../index.js';
 import { bundledModel } from '../daemon/reach.js';
 import { places } from '../service/places.js';
 import type { Subject } from './check.js';
 
 /** Finds the daemon and every model file that matters here. */
 export async function findSubject(options: { socket?: string; model?: string[] }): Promise<Subject> {
-  const socketPath = options.socket ?? defaultSocketPath();
-  const daemon = await reach(socketPath);
+  const paths = options.socket === undefined ? usualSocketPaths() : ([options.socket] as const);
+  const { socketPath, daemon } = await reachFirst(paths);
   const served = 'client' in daemon ? await daemon.client.listModels() : [];
   const named = [
     bundledModel,
@@ -18,6 +18,17 @@ export async function findSubject(options: { socket?: string; model?: string[] }
   ];
   const files = await Promise.all(named.map(modelFiles));
   return { socketPath, daemon, models: [...new Set(files.flat())] };
+}
+
+/** The first that is more than absent, or the first of all. */
+async function reachFirst(
+  paths: readonly [string, ...string[]],
+): Promise<Pick<Subject, 'socketPath' | 'daemon'>> {
+  for (const socketPath of paths) {
+    const daemon = await reach(socketPath);
+    if ('client' in daemon || daemon.code !== 'ERR_DAEMON_NOT_RUNNING') return { socketPath, daemon };
+  }
+  return { socketPath: paths[0], daemon: await reach(paths[0]) };
 }
 
 async function reach(path: string): Promise<Subject['daemon']> {
