@@ -148,7 +148,7 @@ test.needs(noMachine, "a user has a service of their own, before which theirs is
   assert.is(await owner(), 'tester');
   assert.match(await user(ctl, 'service', 'status', '--user'), /^service +running, pid \d+/m);
   await user(ctl, 'service', 'uninstall', '--user');
-  assert.is(await user('find', '/home/tester', '-name', '*spiked*'), '');
+  assert.is(await user('sh', '-c', 'find "$HOME" -name "*spiked*"'), '');
   assert.is(await owner(), 'spiked');
 });
 
