@@ -88,8 +88,12 @@ export class Client {
     return this.call('model.load', { model }, options);
   }
 
-  unloadModel(model: string, options?: CallOptions): Promise<Result<'model.unload'>> {
-    return this.call('model.unload', { model }, options);
+  unloadModel(
+    model: string,
+    params: { when_idle?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<Result<'model.unload'>> {
+    return this.call('model.unload', { ...params, model }, options);
   }
 
   async encode(

@@ -160,10 +160,10 @@ const modelLoad = {
   ],
 } satisfies MethodSpec;
 
-/** Unloads a model that no request uses. */
+/** Unloads a model that no request and no session uses; `when_idle`: as soon as none does, and at once for new requests. */
 const modelUnload = {
-  params: z.strictObject({ model: field.modelName }),
-  result: z.object({ name: z.string() }),
+  params: z.strictObject({ model: field.modelName, when_idle: z.boolean().default(false) }),
+  result: z.object({ name: z.string(), closed: z.boolean() }),
   errors: ['ERR_MODEL_NOT_FOUND', 'ERR_MODEL_BUSY'],
 } satisfies MethodSpec;
 

@@ -9,6 +9,8 @@ export class LoadedModel {
   /** Ids that end a text. */
   readonly stopIds: ReadonlySet<number>;
   private users = 0;
+  private onUnused: () => void = () => undefined;
+  private closing: Promise<void> | null = null;
 
   constructor(
     readonly name: string,
@@ -17,6 +19,8 @@ export class LoadedModel {
     readonly tokenizer: Tokenizer | null,
     /** Tokens that a request may reach, prompt included. */
     readonly contextLimit: number,
+    /** Which file was at `path` then. */
+    readonly file: string,
   ) {
     const pieces = tokenizer?.pieces;
     const ends = [pieces?.eosId, pieces?.idOf(endOfAssistant)];
@@ -33,6 +37,13 @@ export class LoadedModel {
 
   release(): void {
     this.users--;
+    if (this.users === 0) this.onUnused();
+  }
+
+  /** Closes it once nobody uses it any more. */
+  async retire(): Promise<void> {
+    if (this.busy) await new Promise<void>((resolve) => (this.onUnused = resolve));
+    await this.close();
   }
 
   /** @throws SpikedError ERR_TOKENIZER_MISSING */
@@ -48,7 +59,11 @@ export class LoadedModel {
     return describeModel(this.native.info, this.contextLimit);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.closing ??= this.free());
+  }
+
+  private async free(): Promise<void> {
     this.native.close();
     await this.tokenizer?.close();
   }

@@ -9,6 +9,8 @@ type OpenTokenizer = (path: string, model: NativeModel) => Promise<Tokenizer | n
 /** The models in memory, by name. */
 export class ModelRegistry {
   private readonly loaded = new Map<string, LoadedModel>();
+  /** Replaced or unloaded, and still in use by who began with them. */
+  private readonly retired = new Set<LoadedModel>();
   /** Two loads of one file share the work. */
   private readonly loading = new Map<string, Promise<LoadedModel>>();
 
@@ -30,11 +32,15 @@ export class ModelRegistry {
   }
 
   get modelBytes(): number {
-    return [...this.loaded.values()].reduce((sum, model) => sum + model.native.info.fileSizeBytes, 0);
+    return this.inMemory.reduce((sum, model) => sum + model.native.info.fileSizeBytes, 0);
   }
 
   get prefixCacheBytes(): number {
-    return [...this.loaded.values()].reduce((sum, model) => sum + model.native.prefixCacheBytes(), 0);
+    return this.inMemory.reduce((sum, model) => sum + model.native.prefixCacheBytes(), 0);
+  }
+
+  private get inMemory(): LoadedModel[] {
+    return [...this.loaded.values(), ...this.retired];
   }
 
   async list(): Promise<Result<'model.list'>['models']> {
@@ -72,12 +78,12 @@ export class ModelRegistry {
     );
   }
 
-  /** Loads a model unless it is in memory already. */
+  /** Loads a model unless it is in memory already. Where another file has come to its path, it takes the old one's place. */
   async load(nameOrPath: string): Promise<LoadedModel> {
     const file = await this.files.find(nameOrPath);
     const present = this.loaded.get(file.name);
-    if (present?.path === file.path) return present;
-    if (present) {
+    if (present?.path === file.path && present.file === (await identify(file.path))) return present;
+    if (present && present.path !== file.path) {
       throw new SpikedError(
         'ERR_INVALID_ARGUMENT',
         `${file.path}: expected a name that is free, found "${file.name}" loaded from ${present.path}`,
@@ -90,36 +96,59 @@ export class ModelRegistry {
     return work;
   }
 
-  /** @throws SpikedError ERR_MODEL_NOT_FOUND, ERR_MODEL_BUSY */
-  async unload(name: string): Promise<string> {
+  /**
+   * Takes a model out; no request finds it any more.
+   *
+   * @returns whether it is out of memory, too: it stays, `whenIdle`, while someone uses it
+   * @throws SpikedError ERR_MODEL_NOT_FOUND, ERR_MODEL_BUSY
+   */
+  async unload(name: string, whenIdle: boolean): Promise<boolean> {
     const model = this.get(name);
-    if (model.busy) {
+    if (model.busy && !whenIdle) {
       throw new SpikedError(
         'ERR_MODEL_BUSY',
         `model "${model.name}": expected no request that uses it, found some`,
       );
     }
     this.loaded.delete(model.name);
-    await model.close();
-    return model.name;
+    const gone = this.retire(model);
+    if (model.busy) return false;
+    await gone;
+    return true;
   }
 
   async close(): Promise<void> {
-    const all = [...this.loaded.values()];
+    const all = this.inMemory;
     this.loaded.clear();
     await Promise.all(all.map((model) => model.close()));
   }
 
+  private async retire(model: LoadedModel): Promise<void> {
+    this.retired.add(model);
+    await model.retire();
+    this.retired.delete(model);
+  }
+
   private async open({ name, path }: ModelFile): Promise<LoadedModel> {
+    const identity = await identify(path);
     const native = await this.engine.openModel(path);
     try {
       const tokenizer = await this.openTokenizer(path, native);
-      const model = new LoadedModel(name, path, native, tokenizer, this.context ?? native.info.maxContext);
+      const contextLimit = this.context ?? native.info.maxContext;
+      const model = new LoadedModel(name, path, native, tokenizer, contextLimit, identity);
+      const before = this.loaded.get(name);
       this.loaded.set(name, model);
+      if (before) void this.retire(before);
       return model;
     } catch (error) {
       native.close();
       throw error;
     }
   }
+}
+
+/** Tells a file from the one that is there after it was replaced or written to. */
+async function identify(path: string): Promise<string> {
+  const entry = await stat(path, { bigint: true }).catch(() => null);
+  return entry ? [entry.dev, entry.ino, entry.size, entry.mtimeNs].join() : '';
 }

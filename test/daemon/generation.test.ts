@@ -143,7 +143,7 @@ function setup({
     close: () => calls.push('close'),
   } as unknown as NativeSession;
   const native = { info: { vocabSize: 512 }, openSession: () => session } as unknown as NativeModel;
-  const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit);
+  const model = new LoadedModel('m', 'm.gguf', native, withTokenizer ? tokenizer : null, contextLimit, '');
   const scheduler = new Scheduler({ maxActive: 1, maxQueue: 1, maxOwnActive: 1, maxOwnQueue: 1 });
   const events: TokenEvent[] = [];
   const listener = { isReady: true };

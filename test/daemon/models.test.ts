@@ -76,7 +76,7 @@ test('loads by name and by path, once; unloads; what is not loaded cannot be use
   assert.is((await client.loadModel(join(folder, 'deep', 'c.gguf'))).name, 'c');
   assert.is((await client.loadModel(join(folder, 'inside.gguf'))).name, 'b', 'symbolic links are resolved');
   assert.equal((await client.serverInfo()).models.sort(), ['a', 'b', 'c', 'given']);
-  for (const name of ['a', 'b', 'c']) assert.equal(await client.unloadModel(name), { name });
+  for (const name of ['a', 'b', 'c']) assert.equal(await client.unloadModel(name), { name, closed: true });
   await refused(client.unloadModel('a'), 'ERR_MODEL_NOT_FOUND');
   await refused(client.generate({ tokens: [1], model: 'a' }).result, 'ERR_MODEL_NOT_FOUND');
 });
@@ -128,7 +128,7 @@ test('a model in use is not unloaded', async () => {
     await generation.cancel();
   }
   assert.is((await generation.result).stop_reason, 'cancelled');
-  assert.equal(await client.unloadModel('b'), { name: 'b' });
+  assert.equal(await client.unloadModel('b'), { name: 'b', closed: true });
 });
 
 test('a file that is written to after loading is told', async () => {
@@ -143,7 +143,7 @@ test('a file that is written to after loading is told', async () => {
 test('two files of one name are refused at the start', async () => {
   copyFileSync(secret, join(folder, 'given.gguf'));
   const daemonTwo = DaemonProcess.spawn(['--model', given, '--model', folder]);
-  assert.is((await daemonTwo.ended).code, 2);
+  assert.is((await daemonTwo.ended).code, 78);
   assert.match(daemonTwo.stderr, /ERR_CONFIG_INVALID: --model: expected one file for the name "given"/);
 });
 
