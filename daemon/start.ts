@@ -101,7 +101,7 @@ function groupId(group: string, addon: Addon): number {
   if (gid !== null) return gid;
   throw new SpikedError(
     'ERR_CONFIG_INVALID',
-    `"socketGroup": expected a group of this system, found "${group}"`,
+    `"socket_group": expected a group of this system, found "${group}"`,
   );
 }
 

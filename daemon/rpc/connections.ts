@@ -64,11 +64,10 @@ export class Connections {
     });
   }
 
-  /** Holds the open ones to settings that have changed. */
+  /** Holds the open ones to allow-lists that have changed. */
   reload(): void {
-    const { config, log } = this.daemon;
+    const { config } = this.daemon;
     for (const { connection, peer } of this.open.values()) {
-      connection.log.level = log.level;
       if (isAllowed(config, peer)) continue;
       connection.log.warn('ending a connection whose peer is not allowed any more');
       connection.close(forbidden(peer));

@@ -103,15 +103,21 @@ test('a SIGHUP takes over what may change, names what needs a restart, and keeps
   const path = socketPath();
   const base = { models: [model], limits: { max_tokens: 10 } };
   const config = configFile(base);
-  const daemon = spawn(['--config', config, '--log-level', 'info'], path);
+  const daemon = spawn(['--config', config], path);
   await daemon.ready();
   const client = await daemon.client();
+  const says = async (line: string, from = 0): Promise<void> => {
+    const end = Date.now() + 20_000;
+    while (!daemon.stderr.slice(from).includes(line)) {
+      if (Date.now() > end) throw new Error(`expected ${line} in the log, found ${daemon.stderr}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
   const reloaded = async (content: object | string, line: string): Promise<void> => {
     const before = daemon.stderr.length;
     configFile(content);
     daemon.child.kill('SIGHUP');
-    while (!daemon.stderr.slice(before).includes(line))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await says(line, before);
   };
   const tokens = (max_tokens: number) =>
     client.generate({ tokens: [1], max_tokens, ignore_eos: true }).result;
@@ -128,8 +134,17 @@ test('a SIGHUP takes over what may change, names what needs a restart, and keeps
   await reloaded({ ...base, drain_ms: 'long' }, '"drain_ms');
   assert.is((await tokens(12)).generated_tokens, 12);
 
+  // A connection that was there before logs at the new level, too.
+  const other = await daemon.client();
+  await reloaded({ ...base, limits, log_level: 'debug' }, '"changed":["log_level"]');
+  await other.close();
+  await says('"msg":"disconnected"');
+
   // Whoever is connected is held to the new lists, too.
-  await reloaded({ ...base, allow_uids: [4_242_424] }, '"changed":["allow_uids","max_tokens"]');
+  await reloaded(
+    { ...base, allow_uids: [4_242_424], log_level: 'debug' },
+    '"changed":["allow_uids","max_tokens"]',
+  );
   await client.closed;
   assert.is((await daemon.stop()).code, 0);
 });

@@ -123,10 +123,10 @@ test.needs(noPython, 'an engine that stands still gives no sign of life', async 
   const daemon = serve(manager, [], { WATCHDOG_USEC: '400000', SPIKED_ADDON: stuck });
   await manager.until('READY', () => manager.lines.includes('READY=1'));
   const late = (): number => daemon.stderr.split('the engine makes no progress').length - 1;
-  while (late() < 5) await new Promise((resolve) => setTimeout(resolve, 50));
+  await manager.until('its complaints', () => late() >= 5);
   // The first looks may still fall into its patience.
   const signs = manager.count('WATCHDOG=1');
-  while (late() < 12) await new Promise((resolve) => setTimeout(resolve, 50));
+  await manager.until('more of them', () => late() >= 12);
   assert.is(manager.count('WATCHDOG=1'), signs);
   await daemon.stop();
 });

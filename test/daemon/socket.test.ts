@@ -7,9 +7,11 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { connect, type SpikedError } from '../../client/index.js';
+import { addon } from '../../native/host/index.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
 import { DaemonProcess, socketPath, type Ended } from './helpers/process.js';
@@ -125,6 +127,19 @@ test('a path left by kill -9 is taken over, also by many at once', async () => {
   const client = await connect({ path: first.path });
   assert.is((await client.serverInfo()).pid, all[outcomes.indexOf(true)]?.pid);
   await client.close();
+});
+
+test('whoever changes the folder is waited for', async () => {
+  const path = socketPath();
+  const folder = await open(dirname(path), 'r');
+  assert.ok(addon().tryLock(folder.fd));
+  const daemon = spawn([], path);
+  while (!daemon.stderr.includes('model loaded')) await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.not.ok(existsSync(path));
+  await folder.close();
+  await daemon.ready();
+  assert.is((await daemon.stop()).code, 0);
 });
 
 test('what is no socket is refused and kept', async () => {
