@@ -30,6 +30,7 @@ export async function daemonSamples(daemon: DaemonState): Promise<Samples> {
     spiked_uptime_seconds: one(Number(process.hrtime.bigint() - daemon.startedNs) / 1e9),
     spiked_engine_threads: one(engine.threads),
     spiked_models_loaded: one(daemon.models.names.length),
+    spiked_sessions_open: one(daemon.sessions.count),
     spiked_requests_total: [...counts.requests.values()].map(({ method, outcome, n }) => ({
       labels: { method, outcome },
       value: n,

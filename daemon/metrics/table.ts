@@ -16,6 +16,7 @@ export const metricTable = {
   spiked_uptime_seconds: gauge('time since the daemon started'),
   spiked_engine_threads: gauge('threads that compute'),
   spiked_models_loaded: gauge('models in memory'),
+  spiked_sessions_open: gauge('sessions that clients keep open'),
 
   spiked_requests_total: counter(
     'requests answered, by method and by "ok" or the error code',

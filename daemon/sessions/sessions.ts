@@ -19,6 +19,10 @@ export class Sessions {
     this.limits = limits;
   }
 
+  get count(): number {
+    return this.open.size;
+  }
+
   get stateBytes(): number {
     return [...this.open.values()].reduce((sum, { session }) => sum + session.stateBytes, 0);
   }

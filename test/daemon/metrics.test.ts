@@ -119,6 +119,13 @@ test('errors by code, methods that clients make up as one', async () => {
   assert.is(rise('spiked_prompt_tokens_total'), 3);
 });
 
+test('sessions that are open', async () => {
+  const rise = await change(async () => {
+    await client.call('session.open', {});
+  });
+  assert.is(rise('spiked_sessions_open'), 1);
+});
+
 test('connections come and go', async () => {
   const before = await read();
   const other = await daemon.client();
