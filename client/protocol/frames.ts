@@ -21,9 +21,13 @@ export class FrameError extends SpikedError {
   }
 }
 
+const firstBytes = 4096;
+/** More than a connection with small messages keeps. */
+const keptBytes = 1 << 17;
+
 /** Cuts a byte stream into messages. Holds at most one unfinished message and the chunk that came with it. */
 export class FrameReader {
-  private buffer = new Uint8Array(4096);
+  private buffer = new Uint8Array(firstBytes);
   private start = 0;
   private end = 0;
   private readonly scanner: MessageScanner;
@@ -58,8 +62,17 @@ export class FrameReader {
     }
     const frame = bytes.subarray(0, result.end);
     this.start += result.end;
+    if (this.start === this.end) this.giveBack();
     this.scanner.reset();
     return { value: decode(frame), sizeBytes: result.end, utf8: result.utf8 };
+  }
+
+  /** Nothing waits: the room that a large message took goes with it. */
+  private giveBack(): void {
+    if (this.buffer.length <= keptBytes) return;
+    this.buffer = new Uint8Array(firstBytes);
+    this.start = 0;
+    this.end = 0;
   }
 
   private makeRoom(chunkBytes: number): void {

@@ -41,9 +41,15 @@ export const textScore: Handler<'text.score'> = async (params, { daemon, connect
       tokens: Array.from(ids),
       logprobs: [null, ...scored],
       total_logprob: total,
-      perplexity: scored.length > 0 ? Math.exp(-total / scored.length) : null,
+      perplexity: perplexityOf(scored, total),
     };
   } finally {
     connection.jobs.delete(scoring);
   }
 };
+
+/** Null for a single id, and for a text so improbable that no real holds it. */
+function perplexityOf(scored: readonly number[], total: number): number | null {
+  const perplexity = Math.exp(-total / scored.length);
+  return Number.isFinite(perplexity) ? perplexity : null;
+}

@@ -227,7 +227,12 @@ export class Generation implements Job {
       stopIds: Int32Array.from(params.ignore_eos ? [] : model.stopIds),
     };
     await session.generate(ids, this.sampling, options, (rows, n) => {
-      this.take(generatedSteps(rows, n));
+      try {
+        this.take(generatedSteps(rows, n));
+      } catch (error) {
+        // Nobody above this call could tell the client.
+        this.fail(error);
+      }
     });
   }
 

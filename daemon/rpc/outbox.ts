@@ -1,5 +1,5 @@
 import type net from 'node:net';
-import { encodeMessage } from '../../client/protocol/index.js';
+import { encodeFinite } from '../../client/protocol/index.js';
 
 export interface OutboxOptions {
   maxUnreadBytes: number;
@@ -18,7 +18,6 @@ export interface OutboxOptions {
 export class Outbox {
   private behind = false;
   private timer: NodeJS.Timeout | undefined;
-  private unreadAtTimer = 0;
 
   constructor(
     private readonly socket: net.Socket,
@@ -32,7 +31,7 @@ export class Outbox {
 
   send(message: readonly unknown[]): void {
     if (!this.socket.writable) return;
-    this.socket.write(encodeMessage(message), this.taken);
+    this.socket.write(encodeFinite(message), this.taken);
     if (this.behind || this.socket.writableLength <= this.options.maxUnreadBytes) return;
     this.behind = true;
     this.watch();
@@ -61,10 +60,18 @@ export class Outbox {
   };
 
   private watch(): void {
-    this.unreadAtTimer = this.socket.writableLength;
+    const before = takenBytes(this.socket);
     this.timer = setTimeout(() => {
-      if (this.socket.writableLength < this.unreadAtTimer) this.watch();
+      if (takenBytes(this.socket) > before) this.watch();
       else this.options.onTooSlow();
     }, this.options.slowReaderMs);
   }
+}
+
+/** What the system has taken for the peer so far; writableLength would count a long write as a whole until its end. */
+function takenBytes(socket: net.Socket): number {
+  // Node has no public name for it.
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (typeof handle !== 'object' || handle === null) return 0;
+  return Number(Reflect.get(handle, 'bytesWritten')) - Number(Reflect.get(handle, 'writeQueueSize'));
 }

@@ -208,6 +208,18 @@ test('a failing step ends it once; session, model and place are given back', asy
   generation.cancel();
 });
 
+test('an event that cannot be told ends it with the reason', async () => {
+  const { generation, model } = setup({
+    steps: [10, 11, 12],
+    onToken: (n) => {
+      if (n === 2) throw new RangeError('not finite');
+    },
+  });
+  generation.submit();
+  assert.is((await failure(generation.result)).message, 'not finite');
+  assert.not.ok(model.busy);
+});
+
 test('a prompt that is refused frees its place without touching the engine', async () => {
   const { generation, calls, model, scheduler } = setup({
     steps: [],

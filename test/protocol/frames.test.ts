@@ -1,4 +1,12 @@
-import { encodeMessage, FrameError, FrameReader, serverWireLimits } from '../../client/protocol/index.js';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  encodeFinite,
+  encodeMessage,
+  FrameError,
+  FrameReader,
+  serverWireLimits,
+} from '../../client/protocol/index.js';
 import { assert, suite } from '../tools/suite.js';
 import { Random, randomValue } from './random-values.js';
 
@@ -20,6 +28,13 @@ function failure(bytes: number[]): FrameError {
     throw error;
   }
   throw new Error('expected a FrameError');
+}
+
+/** Of buffers that are still in use. */
+function bytesAfterCollection(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().arrayBuffers;
 }
 
 /** What a value is after its way over the wire. */
@@ -122,6 +137,26 @@ test('memory follows the unfinished message, not what went through', () => {
   }
   const held: unknown = Reflect.get(reader, 'buffer');
   assert.ok(held instanceof Uint8Array && held.length <= 16_384);
+});
+
+test('the daemon encodes no number that is not finite, however deep', () => {
+  for (const bad of [NaN, Infinity, -Infinity]) {
+    for (const message of [[bad], [{ a: [1, { b: bad }] }], [Float32Array.of(0, bad)]])
+      assert.throws(() => encodeFinite(message), /expected finite numbers, found -?(NaN|Infinity)/);
+  }
+  assert.equal(encodeFinite([0, 2 ** 40, { a: 1.5 }]), encodeMessage([0, 2 ** 40, { a: 1.5 }]));
+});
+
+test('a large message leaves no large buffer behind', () => {
+  const message = encodeMessage(['x'.repeat(1_000_000)]);
+  const readers = Array.from({ length: 64 }, () => new FrameReader(serverWireLimits));
+  const before = bytesAfterCollection();
+  for (const reader of readers) {
+    reader.push(message);
+    assert.is(readAll(reader).length, 1);
+  }
+  const kept = bytesAfterCollection() - before;
+  assert.ok(kept < 8e6, `${String(kept)} bytes are kept by ${String(readers.length)} readers`);
 });
 
 test.run();

@@ -1,0 +1,225 @@
+/** Mixed requests by a seed, each answer held to what an undisturbed daemon gave. */
+import type { Client } from '../../../client/index.js';
+import type { Random } from '../../protocol/random-values.js';
+import { Audited, type Outcome } from './audited.js';
+
+/** What a daemon answers that nobody disturbs. */
+export interface Undisturbed {
+  prompt: string;
+  tokens: number[];
+  text: string;
+  logprobs: (number | null)[];
+}
+
+const prompts = [
+  'It was a truth that',
+  'Mr. Darcy looked at her',
+  'Emma',
+  'She had been',
+  'The weather was so very fine this morning that they walked as far as the park, and talked of nothing but the ball; '.repeat(
+    3,
+  ),
+  '',
+];
+const maxTokens = 40;
+
+export async function undisturbed(client: Client): Promise<Undisturbed[]> {
+  const all: Undisturbed[] = [];
+  for (const prompt of prompts) {
+    const { tokens, text } = await client.generate({ ...greedy(prompt), max_tokens: maxTokens }).result;
+    const { logprobs } = await client.score({ prompt });
+    all.push({ prompt, tokens, text, logprobs });
+  }
+  return all;
+}
+
+function greedy(prompt: string): { prompt: string; temperature: number; ignore_eos: boolean } {
+  return { prompt, temperature: 0, ignore_eos: true };
+}
+
+export interface Tally {
+  answered: number;
+  /** Refused because the queue was full. */
+  busy: number;
+  /** The connection ended before the answer. */
+  lost: number;
+  wrong: string[];
+}
+
+/** One client: requests one after the other, or a few at once, until `stop` aborts or its daemon is gone. */
+export class Actor {
+  readonly tally: Tally = { answered: 0, busy: 0, lost: 0, wrong: [] };
+
+  constructor(
+    private readonly path: string,
+    private readonly random: Random,
+    private readonly expected: readonly Undisturbed[],
+  ) {}
+
+  async run(stop: AbortSignal): Promise<void> {
+    const stopped = (): boolean => stop.aborted;
+    while (!stopped()) {
+      const connection = await Audited.connect(this.path).catch(() => null);
+      if (!connection) return;
+      for (
+        let left = 1 + this.random.below(20);
+        left > 0 && !stopped() && !connection.socket.destroyed;
+        left--
+      )
+        await this.act(connection);
+      connection.destroy();
+      await connection.closed;
+      this.tally.answered += connection.answered;
+      this.tally.wrong.push(...connection.violations);
+    }
+  }
+
+  private async act(connection: Audited): Promise<void> {
+    switch (this.random.below(12)) {
+      case 0:
+        return this.several(connection);
+      case 1:
+        return this.score(connection);
+      case 2:
+        return this.tokens(connection);
+      case 3:
+        return this.mistakes(connection);
+      case 4:
+        return this.vanish(connection);
+      case 5:
+      case 6:
+        return this.cancelled(connection);
+      case 7:
+        return this.look(connection);
+      default:
+        return this.generate(connection);
+    }
+  }
+
+  private async vanish(connection: Audited): Promise<void> {
+    const { outcome } = connection.generate({
+      ...greedy(this.random.pick(this.expected).prompt),
+      max_tokens: maxTokens,
+    });
+    await pause(this.random.below(40));
+    connection.destroy();
+    await outcome;
+  }
+
+  private async several(connection: Audited): Promise<void> {
+    await Promise.all(Array.from({ length: 2 + this.random.below(3) }, () => this.generate(connection)));
+  }
+
+  private async generate(connection: Audited): Promise<void> {
+    const { prompt, tokens, text } = this.random.pick(this.expected);
+    const max = 1 + this.random.below(maxTokens);
+    const { events, outcome } = connection.generate({ ...greedy(prompt), max_tokens: max });
+    const result = this.resultOf(await outcome, 'text.generate');
+    if (!result) return;
+    const want = tokens.slice(0, max);
+    this.check(same(result['tokens'], want), 'tokens', result['tokens'], want);
+    this.check(
+      same(
+        events.map((event) => event.token),
+        want,
+      ),
+      'events',
+      events,
+      want,
+    );
+    const told = events.map((event) => event.text).join('');
+    this.check(told === result['text'], 'texts of the events', told, result['text']);
+    if (max === maxTokens) this.check(told === text, 'text', told, text);
+  }
+
+  private async cancelled(connection: Audited): Promise<void> {
+    const { prompt, tokens } = this.random.pick(this.expected);
+    const { stream, events, outcome } = connection.generate({ ...greedy(prompt), max_tokens: maxTokens });
+    await pause(this.random.below(30));
+    const cancel = connection.call('text.cancel', { stream });
+    const result = this.resultOf(await outcome, 'a cancelled text.generate');
+    this.resultOf(await cancel, 'text.cancel');
+    if (!result) return;
+    this.check(
+      same(result['tokens'], tokens.slice(0, events.length)),
+      'tokens before the cancel',
+      result['tokens'],
+      tokens,
+    );
+    const reason = result['stop_reason'];
+    this.check(
+      reason === 'cancelled' || (reason === 'length' && events.length === maxTokens),
+      'reason',
+      reason,
+      'cancelled',
+    );
+  }
+
+  private async score(connection: Audited): Promise<void> {
+    const { prompt, logprobs } = this.random.pick(this.expected);
+    const result = this.resultOf(await connection.call('text.score', { prompt }), 'text.score');
+    if (result) this.check(same(result['logprobs'], logprobs), 'logprobs', result['logprobs'], logprobs);
+  }
+
+  private async tokens(connection: Audited): Promise<void> {
+    const { prompt } = this.random.pick(this.expected);
+    const encoded = this.resultOf(await connection.call('tokens.encode', { text: prompt }), 'tokens.encode');
+    if (!encoded) return;
+    const decoded = this.resultOf(await connection.call('tokens.decode', encoded), 'tokens.decode');
+    if (decoded) this.check(decoded['text'] === prompt, 'decoded text', decoded['text'], prompt);
+  }
+
+  private async mistakes(connection: Audited): Promise<void> {
+    const calls: [method: string, params: object, code: string][] = [
+      ['no.such', {}, 'ERR_METHOD_UNKNOWN'],
+      ['server.info', { nonsense: 1 }, 'ERR_INVALID_ARGUMENT'],
+      ['text.generate', { stream: 0, prompt: 'x', max_tokens: 'many' }, 'ERR_INVALID_ARGUMENT'],
+      ['text.generate', { stream: 0, tokens: [] }, 'ERR_PROMPT_EMPTY'],
+      ['text.score', { tokens: [1_000_000] }, 'ERR_TOKEN_UNKNOWN'],
+      ['model.load', { model: '/etc/passwd' }, 'ERR_MODEL_FORBIDDEN'],
+      ['model.unload', { model: 'nothing' }, 'ERR_MODEL_NOT_FOUND'],
+    ];
+    const [method, params, code] = this.random.pick(calls);
+    const outcome = await connection.call(method, params);
+    if (outcome.kind === 'lost') this.tally.lost++;
+    else if (outcome.kind === 'error' && outcome.code === 'ERR_BUSY') this.tally.busy++;
+    else this.check(outcome.kind === 'error' && outcome.code === code, `error of ${method}`, outcome, code);
+  }
+
+  private async look(connection: Audited): Promise<void> {
+    const method = this.random.pick(['server.info', 'server.memory', 'server.metrics', 'model.list']);
+    this.resultOf(await connection.call(method, {}), method);
+  }
+
+  private resultOf(outcome: Outcome, what: string): Record<string, unknown> | null {
+    if (outcome.kind === 'result') return outcome.result;
+    if (outcome.kind === 'lost') this.tally.lost++;
+    else if (outcome.code === 'ERR_BUSY') this.tally.busy++;
+    else if (outcome.code !== 'ERR_SHUTTING_DOWN') this.tally.wrong.push(`${what}: ${outcome.text}`);
+    return null;
+  }
+
+  private check(right: boolean, what: string, found: unknown, expected: unknown): void {
+    if (!right)
+      this.tally.wrong.push(`${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
+  }
+}
+
+export function addTallies(tallies: readonly Tally[]): Tally {
+  const total: Tally = { answered: 0, busy: 0, lost: 0, wrong: [] };
+  for (const tally of tallies) {
+    total.answered += tally.answered;
+    total.busy += tally.busy;
+    total.lost += tally.lost;
+    total.wrong.push(...tally.wrong);
+  }
+  return total;
+}
+
+function same(found: unknown, expected: readonly unknown[]): boolean {
+  return JSON.stringify(found) === JSON.stringify(expected);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
