@@ -172,6 +172,10 @@ function serve(
     { socket: listening.path, pid: process.pid, models: state.models.names, isa: state.engine.isa },
     'ready',
   );
+  // Without a listener for it, a connection that the system cannot give (no memory) would end the process.
+  listening.server.on('error', (error) => {
+    state.log.error({ err: error }, 'a connection could not be accepted');
+  });
   void state.machine.read();
   manager.ready(statusOf(state));
   const endReports = startReports(manager, state);

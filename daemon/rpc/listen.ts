@@ -64,11 +64,31 @@ export async function listen(rules: SocketRules, calls: Calls, accept: Accept): 
     if (same(now, own)) await unlink(path);
   };
   const close = async (): Promise<void> => {
-    server.close();
     // Whoever comes later finds a stale path at worst.
     await alone(remove).catch(() => undefined);
+    await acceptWaiting(server);
+    server.close();
   };
   return { server, path, close };
+}
+
+/**
+ * Whoever has connected already is accepted, and is then told that the daemon stops; closing the listener would cut them off. Node accepts
+ * one connection a turn of its loop.
+ */
+async function acceptWaiting(server: net.Server): Promise<void> {
+  let last = 0;
+  let accepted = 1;
+  const count = (): void => {
+    accepted++;
+  };
+  server.on('connection', count);
+  while (accepted > last) {
+    last = accepted;
+    // Two, since the first may come in the turn that is under way.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  }
+  server.off('connection', count);
 }
 
 /** Serves a socket that the service manager made and keeps: its path, mode and group are not ours to touch. */

@@ -214,6 +214,7 @@ test('work that outlasts the drain time is cancelled with a last answer; new wor
   await raw.until('the log', () => daemon.stderr.includes('"stopping"'));
   raw.send(0, 2, 'server.info', []);
   assert.match((await raw.error(2))[1], /^ERR_SHUTTING_DOWN/);
+  await raw.until('the end of the path', () => !existsSync(daemon.path));
   const error: unknown = await connect({ path: daemon.path }).catch((thrown: unknown) => thrown);
   assert.is((error as SpikedError).code, 'ERR_DAEMON_NOT_RUNNING');
   assert.is((await raw.result(1))['stop_reason'], 'cancelled');

@@ -144,7 +144,7 @@ async function pendingCalls(
 }
 
 async function settled(ends: Promise<string>[]): Promise<string[]> {
-  const late = pause(30_000).then(() => 'no end');
+  const late = new Promise<string>((resolve) => setTimeout(() => resolve('no end'), 30_000).unref());
   return Promise.all(ends.map((end) => Promise.race([end, late])));
 }
 
