@@ -106,6 +106,7 @@ test('status says what is installed and what was changed, exit status 4', async 
   await output(['service', 'uninstall', '--root', base]);
   const empty = await spikectl(['service', 'status', '--root', base, '--json']);
   assert.is((JSON.parse(empty.stdout) as { installed: unknown }).installed, null);
+  rmSync(etc, { recursive: true });
 });
 
 test('a checkout, a damaged package and a path that no unit can name are refused', async () => {
@@ -128,6 +129,15 @@ test('a place that the hardened service cannot see is refused', async () => {
     'ERR_INVALID_ARGUMENT',
   );
   assert.match(hidden, /expected a path that a system service sees/);
+});
+
+test('uninstall does without what is gone', async () => {
+  await output(['service', 'install', ...flags]);
+  rmSync(service);
+  const text = await output(['service', 'uninstall', '--root', base]);
+  assert.match(text, /^was gone +\/etc\/systemd\/system\/spiked\.service$/m);
+  assert.match(text, /systemctl disable --now spiked\.socket$/m);
+  assert.equal(tree(), []);
 });
 
 test('uninstall without an installation says so', async () => {

@@ -40,8 +40,9 @@ function systemFacts(): CommandLine[] {
   return all;
 }
 
-export function beforeUninstall(scope: Scope): CommandLine[] {
-  return [systemctl(scope, 'disable', '--now', ...units)];
+/** @param present  units that are still there: systemctl refuses the name of one that is not */
+export function beforeUninstall(scope: Scope, present: readonly string[]): CommandLine[] {
+  return present.length === 0 ? [] : [systemctl(scope, 'disable', '--now', ...present)];
 }
 
 export function afterUninstall(scope: Scope): CommandLine[] {

@@ -6,7 +6,7 @@ import { checkRights, scopeOf, type ChangeOptions } from './options.js';
 import { places } from './places.js';
 import { readRecord } from './record.js';
 import { printReport } from './report.js';
-import { afterUninstall, beforeUninstall, runCommand, systemdRuns } from './systemd.js';
+import { afterUninstall, beforeUninstall, runCommand, systemdRuns, units } from './systemd.js';
 
 /** Stops the service and takes away what install wrote; what somebody changed or added stays. */
 export async function uninstall(options: ChangeOptions): Promise<void> {
@@ -22,7 +22,12 @@ export async function uninstall(options: ChangeOptions): Promise<void> {
     );
   const steps = await removalSteps(record.files, root);
   const runs = options.root === undefined && systemdRuns(scope);
-  const [before, after] = [beforeUninstall(scope), afterUninstall(scope)];
+  const there = new Set(steps.filter(({ action }) => action !== 'absent').map(({ path }) => path));
+  const before = beforeUninstall(
+    scope,
+    units.filter((unit) => there.has(join(where.units, unit))),
+  );
+  const after = afterUninstall(scope);
   const dryRun = options.dryRun ?? false;
   if (!dryRun) {
     if (runs) before.forEach(runCommand);
