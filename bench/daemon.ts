@@ -8,11 +8,7 @@
  * the last: the engine's by the steps' own times, the daemon's by the clock of the client that gets the events. Prints a JSON line a
  * round and one for all. CPU time is the kernel's, by thread (/proc/PID/task/TID/schedstat). Use a machine with nothing else to do.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { connect, type Client } from '../client/index.js';
 import { machineFacts, modelFacts } from '../client/ctl/bench/facts.js';
@@ -24,7 +20,7 @@ import { integer } from '../client/ctl/options.js';
 import { printJson } from '../client/ctl/output.js';
 import { SpikedError } from '../client/protocol/errors.js';
 import { generatedSteps, type NativeModel } from '../native/host/index.js';
-import { packageRoot } from '../native/host/package-root.js';
+import { startOwnDaemon, type OwnDaemon } from './own-daemon.js';
 import { runProgram } from './run-program.js';
 
 interface Options {
@@ -184,49 +180,21 @@ function perToken(before: CpuUs, after: CpuUs, tokens: number): { engineUs: numb
   };
 }
 
-interface Daemon {
-  pid: number;
+interface Daemon extends OwnDaemon {
   client: Client;
-  stop(): Promise<void>;
 }
 
 async function start(model: string, threads: number): Promise<Daemon> {
-  const folder = mkdtempSync(join(tmpdir(), 'spiked-bench-'));
-  const socket = join(folder, 'spiked.sock');
-  const program = join(packageRoot, 'dist/daemon/main.js');
-  const args = [
-    program,
-    '--model',
-    model,
-    '--socket',
-    socket,
-    '--threads',
-    String(threads),
-    '--log-level',
-    'warn',
-    '--context',
-    String(promptTokens + 4096),
-  ];
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(child, 'close');
-  const ready = child.stdout === null ? ended : Promise.race([once(child.stdout, 'data'), ended]);
-  await ready;
-  if (child.exitCode !== null)
-    throw new SpikedError(
-      'ERR_DAEMON_NOT_RUNNING',
-      `spiked: expected it to serve, found exit status ${child.exitCode}`,
-    );
-  const client = await connect({ path: socket });
-  return {
-    pid: child.pid ?? 0,
-    client,
-    stop: async () => {
-      await client.close();
-      child.kill();
-      await ended;
-      rmSync(folder, { recursive: true });
-    },
+  const context = String(promptTokens + 4096);
+  const daemon = await startOwnDaemon([
+    ...['--model', model, '--threads', String(threads), '--context', context],
+  ]);
+  const client = await connect({ path: daemon.path });
+  const stop = async (): Promise<void> => {
+    await client.close();
+    await daemon.stop();
   };
+  return { ...daemon, client, stop };
 }
 
 await runProgram(program);
