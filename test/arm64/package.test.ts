@@ -15,7 +15,8 @@ test.needs(noArm64Node, 'its daemon serves its spikectl the bundled model', asyn
   const folder = await unpack((await pack('linux-arm64', buildFolder)).archive);
   const ctl = join(folder, 'dist/client/ctl/main.js');
   const version = await runArm64Node(cpu, ctl, ['version', '--json'], { env });
-  assert.is((JSON.parse(version.stdout) as { isa: string }).isa, 'neon_dotprod', version.stderr);
+  assert.is(version.code, 0, version.stderr);
+  assert.is((JSON.parse(version.stdout) as { isa: string }).isa, 'neon_dotprod');
   const daemon = {
     cpu,
     model: join(folder, 'models/default.gguf'),
