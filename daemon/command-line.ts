@@ -47,6 +47,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     )
     .option('--prefault', 'read models into memory before they are used')
     .option('--huge-pages', 'copy models into memory of huge pages')
+    .addOption(
+      new Option('--mlock', 'read models into memory and lock them there (needs RLIMIT_MEMLOCK)').conflicts(
+        'hugePages',
+      ),
+    )
     .option('--isa <name>', 'instruction set (default: SPIKED_FORCE_ISA, else the best of this CPU)')
     .addOption(
       new Option(
@@ -63,6 +68,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       '--prefix-cache <MiB>',
       'memory, a model, for what prompts left behind: requests that begin alike start there (default: none)',
       integer,
+    )
+    .option(
+      '--ram-budget <size>',
+      'memory that the process may come to hold, bytes or 900M, 2G: a model or a session that would cross it is refused (default: nine tenths of what is available)',
+      size,
     )
     .addOption(
       new Option(
@@ -124,6 +134,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       activations: text('activations') as GivenOptions['activations'],
       contextTokens: number('context'),
       prefixCacheMib: number('prefixCache'),
+      ramBudgetBytes: number('ramBudget'),
       logLevel: values['logLevel'] as GivenOptions['logLevel'],
       logText: values['logText'] as boolean | undefined,
       // Commander gives a --no- option the value true where it is not said.
@@ -139,6 +150,7 @@ export function readCommandLine(argv: readonly string[], version: () => string):
 
 function loadingOf(values: Record<string, unknown>): GivenOptions['loading'] {
   if (values['hugePages'] === true) return 'huge_pages';
+  if (values['mlock'] === true) return 'locked';
   return values['prefault'] === true ? 'prefault' : undefined;
 }
 
@@ -148,6 +160,15 @@ function append(value: string, all: string[] = []): string[] {
 
 function appendInteger(text: string, all: number[] = []): number[] {
   return [...all, integer(text)];
+}
+
+/** Units of 1024. */
+function size(text: string): number {
+  const [, digits = '', unit = ''] = /^([1-9]\d*)([KMGT]?)$/.exec(text) ?? [];
+  const value = Number(digits) * 1024 ** ' KMGT'.indexOf(unit || ' ');
+  if (digits === '' || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('expected bytes, or a number with K, M, G or T.');
+  return value;
 }
 
 function integer(text: string): number {

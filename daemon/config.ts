@@ -61,7 +61,7 @@ export const settings = z.strictObject({
       'CPUs of the threads: a list such as 4-7, or none; the big cores, where cores differ, unless given',
     ),
   loading: z
-    .enum(['readahead', 'prefault', 'huge_pages'])
+    .enum(['readahead', 'prefault', 'huge_pages', 'locked'])
     .default('readahead')
     .describe('how models come into memory'),
   isa: z
@@ -82,6 +82,14 @@ export const settings = z.strictObject({
     .default(0)
     .describe(
       'MiB, a model, for what prompts left behind. Requests that begin alike start there; whether they did shows in their time',
+    ),
+  ramBudgetBytes: z
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      'bytes that the process may come to hold: a model or a session that would cross it is refused; what it holds at the start and nine tenths of what machine and control groups can still give, unless given',
     ),
   limits: limits.prefault({}),
   logLevel: z.enum(logLevels).default('info'),

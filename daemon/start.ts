@@ -12,6 +12,7 @@ import { schedulerLimits } from './limits.js';
 import { openLog, type Logger } from './log.js';
 import { MachineWatch } from './machine/watch.js';
 import { Counts } from './metrics/counts.js';
+import { automaticBudget } from './memory/automatic-budget.js';
 import { ModelFiles } from './models/files.js';
 import { openModelTokenizer } from './models/open-tokenizer.js';
 import { ModelRegistry } from './models/registry.js';
@@ -58,6 +59,7 @@ export async function startDaemon(
     isa: config.isa,
     activations: config.activations,
     prefixCacheBytes: config.prefixCacheMib * 2 ** 20,
+    ramBudgetBytes: config.ramBudgetBytes ?? automaticBudget(),
   });
   try {
     const work = Promise.all([

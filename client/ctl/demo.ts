@@ -56,7 +56,7 @@ async function stream(daemon: PrivateDaemon, startMs: number): Promise<void> {
 async function peakMemory(daemon: PrivateDaemon): Promise<string> {
   const status = await readFile(`/proc/${daemon.pid}/status`, 'utf8');
   const kib = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN);
-  const { model_bytes: modelBytes } = await daemon.client.serverMemory();
+  const { weights_bytes: modelBytes } = await daemon.client.serverMemory();
   return `${(kib / 1024).toFixed(1)} MiB for the whole daemon, ${(modelBytes / 2 ** 20).toFixed(1)} MiB of it the mapped model`;
 }
 

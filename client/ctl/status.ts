@@ -10,12 +10,17 @@ export function statusCommand(): Command {
     .action(status);
 }
 
-/** As the daemon was told to load its models. */
-const loaded = {
-  readahead: 'mapped',
-  prefault: 'mapped and prefaulted',
-  huge_pages: 'copied into huge pages',
-};
+/** Bytes in MiB, those that are none left out. */
+function parts(bytes: Record<string, number | bigint>): string {
+  return Object.entries(bytes)
+    .filter(([, n]) => Number(n) > 0)
+    .map(([name, n]) => `${mib(n)} ${name}`)
+    .join(', ');
+}
+
+function mib(bytes: number | bigint): string {
+  return `${(Number(bytes) / 2 ** 20).toFixed(1)} MiB`;
+}
 
 async function status(options: { socket?: string; json?: true }): Promise<void> {
   await using client = await connect({ path: options.socket });
@@ -24,7 +29,6 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
     await printJson({ ...info, memory });
     return;
   }
-  const mib = (bytes: number | bigint) => `${(Number(bytes) / 2 ** 20).toFixed(1)} MiB`;
   const threads = `${info.threads} threads${info.cpus === 'none' ? '' : ` on CPUs ${info.cpus}`}`;
   await printLine(
     table([
@@ -38,7 +42,24 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
       ['models', info.models.join(', ') || 'none loaded'],
       [
         'memory',
-        `${mib(memory.rss_bytes)} resident, ${mib(memory.model_bytes)} models ${loaded[info.loading]}, ${mib(memory.session_bytes)} sessions`,
+        parts({
+          resident: memory.rss_bytes,
+          'of them mapped weights': memory.weights_resident_bytes,
+          locked: memory.weights_locked_bytes,
+        }),
+      ],
+      [
+        'reserved',
+        `${memory.budget_bytes === null ? mib(memory.reserved_bytes) : `${mib(memory.reserved_bytes)} of ${mib(memory.budget_bytes)}`}: ${parts(
+          {
+            'mapped weights': memory.weights_bytes,
+            copies: memory.copied_bytes,
+            sessions: memory.session_bytes,
+            scratch: memory.scratch_bytes,
+            'prefix cache': memory.prefix_cache_bytes,
+            'the process before them': memory.base_bytes,
+          },
+        )}`,
       ],
       ...info.warnings.map((warning) => ['warning', warning]),
     ]),

@@ -68,7 +68,7 @@ const serverInfo = {
     threads: field.count,
     /** CPUs that the threads keep to, `4-7`; `none` where the system places them. */
     cpus: z.string(),
-    loading: z.enum(['readahead', 'prefault', 'huge_pages']),
+    loading: z.enum(['readahead', 'prefault', 'huge_pages', 'locked']),
     pid: field.count,
     uptime_s: z.number(),
     /** What keeps the cores below their speed (governor, throttling), each with its remedy. */
@@ -80,15 +80,36 @@ const serverInfo = {
   errors: [],
 } satisfies MethodSpec;
 
-/** Bytes in use: resident set, model files in memory, those of them that are copies and not mapped, state of active sessions. */
+/**
+ * Memory: the resident set, the budget, what of it is promised and to whom. What is promised is asked for before it is allocated, as much as it
+ * may come to be; untouched parts of it are not resident.
+ */
 const serverMemory = {
   params: z.strictObject({}),
   result: z.object({
     rss_bytes: field.count,
-    model_bytes: field.count,
+    /** Null: no end. */
+    budget_bytes: field.count.nullable(),
+    /** The sum of those below that say so. */
+    reserved_bytes: field.count,
+    /** Reserved: the process when the engine started. */
+    base_bytes: field.count,
+    /** Reserved: mapped model files, whole. */
+    weights_bytes: field.count,
+    /** Of them: in this process's page table, part of rss_bytes. */
+    weights_resident_bytes: field.count,
+    /** Of them: locked in memory. */
+    weights_locked_bytes: field.count,
+    /** Reserved: model files in memory of their own, the certified head's tables. */
     copied_bytes: field.count,
-    prefix_cache_bytes: field.count,
+    /** Reserved: what sequences carry, at their longest. */
     session_bytes: field.count,
+    /** Reserved: what computing needs beside. */
+    scratch_bytes: field.count,
+    /** Reserved: as much as the prefix caches may hold. */
+    prefix_cache_bytes: field.count,
+    /** What they hold. */
+    prefix_cache_used_bytes: field.count,
   }),
   errors: [],
 } satisfies MethodSpec;

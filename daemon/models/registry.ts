@@ -31,8 +31,15 @@ export class ModelRegistry {
     return this.loading.size > 0;
   }
 
-  get modelBytes(): number {
-    return this.inMemory.reduce((sum, model) => sum + model.native.info.fileSizeBytes, 0);
+  /** Of the mapped files of all models. */
+  mapped(): ReturnType<NativeModel['mapped']> {
+    const sum = { residentBytes: 0, lockedBytes: 0 };
+    for (const { native } of this.inMemory) {
+      const { residentBytes, lockedBytes } = native.mapped();
+      sum.residentBytes += residentBytes;
+      sum.lockedBytes += lockedBytes;
+    }
+    return sum;
   }
 
   get prefixCacheBytes(): number {

@@ -188,11 +188,6 @@ export class Generation implements Job {
     return this.firstTokenNs === null ? 'prefill' : 'decode';
   }
 
-  /** Bytes of the session's state, if it is this generation's own. */
-  get stateBytes(): number {
-    return this.over || this.setup.sequence.goesOn ? 0 : (this.stats?.stateBytes ?? 0);
-  }
-
   /** Tokens that it may have. */
   private get most(): number {
     const { params, model } = this.setup;

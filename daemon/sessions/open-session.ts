@@ -30,7 +30,6 @@ interface Call {
  */
 export class OpenSession implements Sequence {
   readonly goesOn = true;
-  readonly stateBytes: number;
   private text: number[] = [];
   private generatorSeed: bigint;
   private call: Call | null = null;
@@ -42,7 +41,6 @@ export class OpenSession implements Sequence {
     readonly setup: OpenSessionSetup,
     origin?: OpenSession,
   ) {
-    this.stateBytes = setup.native.stats().stateBytes;
     this.generatorSeed = setup.seed;
     if (origin) this.text = [...origin.text];
     setup.model.acquire();

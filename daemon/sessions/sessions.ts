@@ -23,10 +23,6 @@ export class Sessions {
     return this.open.size;
   }
 
-  get stateBytes(): number {
-    return [...this.open.values()].reduce((sum, { session }) => sum + session.stateBytes, 0);
-  }
-
   /** @throws SpikedError ERR_BUSY when there are too many, and what opening the native one throws */
   add(owner: Connection, opening: Opening): OpenSession {
     this.checkRoom('session.open', owner);

@@ -13,7 +13,7 @@ namespace {
 
 /// By their numbers in spiked.h.
 constexpr const char* kActivations[] = {"f32", "i8", "i16"};
-constexpr const char* kLoading[] = {"readahead", "prefault", "huge_pages"};
+constexpr const char* kLoading[] = {"readahead", "prefault", "huge_pages", "locked"};
 
 }  // namespace
 
@@ -27,6 +27,7 @@ Napi::Function Engine::define(Napi::Env env) {
                          InstanceAccessor<&Engine::loading>("loading", napi_enumerable),
                          InstanceMethod<&Engine::progress>("progress"),
                          InstanceMethod<&Engine::open_model>("openModel"),
+                         InstanceMethod<&Engine::memory>("memory"),
                          InstanceMethod<&Engine::close>("close"),
                      });
 }
@@ -54,6 +55,9 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   const Napi::Value cache_value = args.property(options, "prefixCacheBytes", "options.prefixCacheBytes");
   const double cache_bytes =
       cache_value.IsUndefined() ? 0 : args.integer(cache_value, "options.prefixCacheBytes", 0, 0x1p53 - 1);
+  const Napi::Value budget_value = args.property(options, "ramBudgetBytes", "options.ramBudgetBytes");
+  const double budget_bytes =
+      budget_value.IsUndefined() ? 0 : args.integer(budget_value, "options.ramBudgetBytes", 1, 0x1p53 - 1);
   if (args.failed()) return raise(env, args.failure());
   const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
   if (precision == std::end(kActivations))
@@ -65,7 +69,8 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
                                         static_cast<int32_t>(precision - std::begin(kActivations)),
                                         cpus.c_str(),
                                         static_cast<int32_t>(loading),
-                                        static_cast<uint64_t>(cache_bytes)};
+                                        static_cast<uint64_t>(cache_bytes),
+                                        static_cast<uint64_t>(budget_bytes)};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));
@@ -133,6 +138,24 @@ Napi::Value Engine::open_model(const Napi::CallbackInfo& info) {
   if (args.failed()) return rejection(env, args.failure());
   begin_call();
   return thread_->post(env, std::make_unique<ModelOpenJob>(env, *this, thread_, std::move(path)));
+}
+
+Napi::Value Engine::memory(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  if (!handle_)
+    return raise(env, {SPIKED_ERR_SESSION_CLOSED, "engine: expected an open one, found it closed"});
+  spiked_memory memory{};
+  spiked_engine_get_memory(handle_.get(), &memory);
+  const auto number = [env](uint64_t value) { return Napi::Number::New(env, static_cast<double>(value)); };
+  Napi::Object out = Napi::Object::New(env);
+  out["budgetBytes"] = memory.budget == 0 ? env.Null() : number(memory.budget);
+  out["baseBytes"] = number(memory.base);
+  out["weightsBytes"] = number(memory.weights);
+  out["copiesBytes"] = number(memory.copies);
+  out["sessionsBytes"] = number(memory.sessions);
+  out["scratchBytes"] = number(memory.scratch);
+  out["prefixCacheBytes"] = number(memory.prefix_cache);
+  return out;
 }
 
 Napi::Value Engine::close(const Napi::CallbackInfo& info) {

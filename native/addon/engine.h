@@ -31,6 +31,7 @@ class Engine : public Napi::ObjectWrap<Engine> {
   Napi::Value activations(const Napi::CallbackInfo& info);
   Napi::Value progress(const Napi::CallbackInfo& info);
   Napi::Value open_model(const Napi::CallbackInfo& info);
+  Napi::Value memory(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
   struct Parts {

@@ -13,6 +13,7 @@ Napi::Function Model::define(Napi::Env env) {
                          InstanceMethod<&Model::check_head>("checkHead"),
                          InstanceMethod<&Model::check_file>("checkFile"),
                          InstanceMethod<&Model::open_session>("openSession"),
+                         InstanceMethod<&Model::mapped>("mapped"),
                          InstanceMethod<&Model::prefix_cache_bytes>("prefixCacheBytes"),
                          InstanceMethod<&Model::close>("close"),
                      });
@@ -61,6 +62,16 @@ Napi::Value Model::check_file(const Napi::CallbackInfo& info) {
   spiked_error error{};
   if (spiked_model_check_file(handle_.get(), &error) != SPIKED_OK) return raise(env, failure_of(error));
   return env.Undefined();
+}
+
+Napi::Value Model::mapped(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  uint64_t resident_bytes = 0, locked_bytes = 0;
+  if (handle_) spiked_model_get_mapped(handle_.get(), &resident_bytes, &locked_bytes);
+  Napi::Object out = Napi::Object::New(env);
+  out["residentBytes"] = Napi::Number::New(env, static_cast<double>(resident_bytes));
+  out["lockedBytes"] = Napi::Number::New(env, static_cast<double>(locked_bytes));
+  return out;
 }
 
 Napi::Value Model::prefix_cache_bytes(const Napi::CallbackInfo& info) {

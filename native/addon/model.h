@@ -22,6 +22,7 @@ class Model : public Napi::ObjectWrap<Model> {
   Napi::Value check_head(const Napi::CallbackInfo& info);
   Napi::Value check_file(const Napi::CallbackInfo& info);
   Napi::Value open_session(const Napi::CallbackInfo& info);
+  Napi::Value mapped(const Napi::CallbackInfo& info);
   Napi::Value prefix_cache_bytes(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 

@@ -21,13 +21,14 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
       return {Code::ERR_INVALID_ARGUMENT,
               format("activations: expected 0 (f32), 1 (i8) or 2 (i16), found %d", activations)};
     const int32_t loading = options->loading;
-    if (loading < SPIKED_LOADING_READAHEAD || loading > SPIKED_LOADING_HUGE_PAGES)
+    if (loading < SPIKED_LOADING_READAHEAD || loading > SPIKED_LOADING_LOCKED)
       return {Code::ERR_INVALID_ARGUMENT,
-              format("loading: expected 0 (readahead), 1 (prefault) or 2 (huge pages), found %d", loading)};
+              format("loading: expected 0 (readahead), 1 (prefault), 2 (huge pages) or 3 (locked), found %d",
+                     loading)};
     auto engine = Engine::open({options->n_threads, options->isa != nullptr ? options->isa : "",
                                 static_cast<ops::Activations>(activations),
                                 options->cpus != nullptr ? options->cpus : "", static_cast<Loading>(loading),
-                                options->prefix_cache_bytes});
+                                options->prefix_cache_bytes, options->ram_budget_bytes});
     if (!engine.ok()) return engine.status();
     *out = new spiked_engine{engine.take()};
     return {};
@@ -47,4 +48,12 @@ spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error
 uint32_t spiked_engine_progress(const spiked_engine* engine) { return engine->engine->pool->regions(); }
 int32_t spiked_engine_activations(const spiked_engine* engine) {
   return static_cast<int32_t>(engine->engine->activations);
+}
+
+void spiked_engine_get_memory(const spiked_engine* engine, spiked_memory* out) {
+  const Ledger& ledger = *engine->engine->ledger;
+  const auto used = ledger.used_bytes();
+  const auto of = [&](Memory use) { return used[static_cast<size_t>(use)]; };
+  *out = {ledger.budget_bytes(), of(Memory::kBase),    of(Memory::kWeights),    of(Memory::kCopies),
+          of(Memory::kSessions), of(Memory::kScratch), of(Memory::kPrefixCache)};
 }

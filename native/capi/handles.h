@@ -11,7 +11,10 @@ struct spiked_model {
   std::shared_ptr<const spiked::Model> model;
 };
 struct spiked_session {
-  explicit spiked_session(std::shared_ptr<const spiked::Model> model) : session(std::move(model)) {}
-  explicit spiked_session(const spiked::Session& from) : session(from) {}
+  spiked_session(spiked::Reservation held, std::shared_ptr<const spiked::Model> model)
+      : reserved(std::move(held)), session(std::move(model)) {}
+  spiked_session(spiked::Reservation held, const spiked::Session& from)
+      : reserved(std::move(held)), session(from) {}
+  spiked::Reservation reserved;
   spiked::Session session;
 };

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/process_memory.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
 
@@ -71,4 +72,12 @@ spiked_status spiked_model_check_file(const spiked_model* model, spiked_error* e
     SPIKED_TRY(require(model, "model"));
     return model->model->file->unchanged();
   });
+}
+
+void spiked_model_get_mapped(const spiked_model* model, uint64_t* resident_bytes, uint64_t* locked_bytes) {
+  MappedUse use;
+  if (model->model->engine->loading != Loading::kHugePages)
+    use = mapped_use(model->model->file->data(), model->model->file->size_bytes());
+  *resident_bytes = use.resident_bytes;
+  *locked_bytes = use.locked_bytes;
 }

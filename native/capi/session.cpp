@@ -36,7 +36,9 @@ spiked_status spiked_session_open(spiked_model* model, spiked_session** out, spi
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(model, "model"));
     SPIKED_TRY(require(out, "out"));
-    *out = new spiked_session(model->model);
+    auto reserved = Session::reserve(*model->model);
+    if (!reserved.ok()) return reserved.status();
+    *out = new spiked_session(reserved.take(), model->model);
     return {};
   });
 }
@@ -45,7 +47,9 @@ spiked_status spiked_session_fork(const spiked_session* session, spiked_session*
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(session, "session"));
     SPIKED_TRY(require(out, "out"));
-    *out = new spiked_session(session->session);
+    auto reserved = Session::reserve(session->session.model());
+    if (!reserved.ok()) return reserved.status();
+    *out = new spiked_session(reserved.take(), session->session);
     return {};
   });
 }

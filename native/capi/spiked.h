@@ -101,7 +101,8 @@ enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1,
 enum spiked_loading {
   SPIKED_LOADING_READAHEAD = 0,
   SPIKED_LOADING_PREFAULT = 1,
-  SPIKED_LOADING_HUGE_PAGES = 2
+  SPIKED_LOADING_HUGE_PAGES = 2,
+  SPIKED_LOADING_LOCKED = 3 /* as PREFAULT, and kept there: RLIMIT_MEMLOCK has to allow it */
 };
 
 typedef struct spiked_engine_options {
@@ -117,6 +118,9 @@ typedef struct spiked_engine_options {
   /* Of each model: what prompts before left behind, taken over by sequences that begin alike, in steps of 32 ids. 0: none. The bits are
    * the same; other callers' prompts show in the time. */
   uint64_t prefix_cache_bytes;
+  /* That the process may come to hold with this engine's models and sessions; 0: no end. What would cross it ends with SPIKED_ERR_RAM_BUDGET,
+   * before it allocates: the engine itself, when the process holds more already, a model, a session, a head's tables. */
+  uint64_t ram_budget_bytes;
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
@@ -132,6 +136,18 @@ spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error
 int32_t spiked_engine_activations(const spiked_engine* engine);
 /* A count (it wraps) that moves with every pass over the weights and every head: whether a call that computes gets anywhere. Any thread. */
 uint32_t spiked_engine_progress(const spiked_engine* engine);
+
+/* What an engine's budget is promised to, in bytes. */
+typedef struct spiked_memory {
+  uint64_t budget;       /* 0: no end */
+  uint64_t base;         /* resident set of the process when the engine was opened */
+  uint64_t weights;      /* mapped model files, all their bytes */
+  uint64_t copies;       /* model files in memory of their own, tables made of weights */
+  uint64_t sessions;     /* what sequences carry, at their longest */
+  uint64_t scratch;      /* what computing needs beside */
+  uint64_t prefix_cache; /* as much as the caches may hold */
+} spiked_memory;
+void spiked_engine_get_memory(const spiked_engine* engine, spiked_memory* out);
 
 /* ---- files ---- */
 
@@ -199,6 +215,8 @@ void spiked_model_get_info(const spiked_model* model, spiked_model_info* out);
 /* Whether the model's file, if it is mapped, is still as it was opened: every call that computes with the model asks the same before it gives a
  * result. Errors: MODEL_FILE_CHANGED, for good once it was found. */
 spiked_status spiked_model_check_file(const spiked_model* model, spiked_error* error);
+/* Of the model's mapped file: bytes in this process's page table, and those of them that are locked. A copy has 0. Takes milliseconds. */
+void spiked_model_get_mapped(const spiked_model* model, uint64_t* resident_bytes, uint64_t* locked_bytes);
 /* Bytes that the model's prefix cache holds now. */
 uint64_t spiked_model_prefix_cache_bytes(const spiked_model* model);
 

@@ -132,14 +132,26 @@ class Builder {
   std::vector<double> w_, rest_;
 };
 
+size_t c_columns(const HeadWeights& w) { return round_up(w.output.cols, layout::kPanelColumns); }
+size_t g_columns(const HeadWeights& w) {
+  return w.log_prior != nullptr ? 0 : round_up(w.prior_out.cols, layout::kPanelColumns);
+}
+
 }  // namespace
+
+size_t Coarse::size_bytes(const HeadWeights& weights, size_t n_directions) {
+  const size_t rows = round_up(weights.output.rows, layout::kColumnRows);
+  return packed_shape(Layout::kPanel4x32I4, weights.output.rows, c_columns(weights) + g_columns(weights))
+             .size_bytes(DType::kI4) +
+         (n_directions + 2) * rows * sizeof(float);
+}
 
 Coarse Coarse::build(Pool& pool, const HeadWeights& weights, Directions directions) {
   Coarse out;
   out.directions = std::move(directions);
   const size_t v = weights.output.rows;
-  out.c_cols = round_up(weights.output.cols, layout::kPanelColumns);
-  out.g_cols = weights.log_prior != nullptr ? 0 : round_up(weights.prior_out.cols, layout::kPanelColumns);
+  out.c_cols = c_columns(weights);
+  out.g_cols = g_columns(weights);
   const size_t cols = out.c_cols + out.g_cols;
   const PackedShape packed = packed_shape(Layout::kPanel4x32I4, v, cols);
   out.bytes = AlignedArray<uint8_t>(packed.size_bytes(DType::kI4));

@@ -34,6 +34,8 @@ struct Coarse {
   size_t n_directions() const { return directions.c.size() + directions.g.size(); }
   /// Bytes that one pass over `rows` rows reads.
   size_t scan_bytes(size_t rows) const;
+  /// Of tables that build() would make, before it does.
+  static size_t size_bytes(const HeadWeights& weights, size_t n_directions);
   size_t size_bytes() const {
     return bytes.size() + (along.size() + rest_c.size() + rest_g.size()) * sizeof(float);
   }

@@ -318,6 +318,8 @@ export interface NativeModel {
    */
   checkFile(): void;
   openSession(): NativeSession;
+  /** Of its file, when it is mapped: bytes in this process's page table, and those of them that are locked. Takes milliseconds. */
+  mapped(): { residentBytes: number; lockedBytes: number };
   /** What its prefix cache holds now. */
   prefixCacheBytes(): number;
   close(): void;
@@ -328,9 +330,9 @@ export type Activations = 'f32' | 'i16' | 'i8';
 
 /**
  * How a model's file comes into memory: mapped and read ahead by the kernel, mapped and read before openModel resolves, or copied into huge
- * pages where the kernel gives them.
+ * pages where the kernel gives them; or mapped, read and locked in memory.
  */
-export type Loading = 'readahead' | 'prefault' | 'huge_pages';
+export type Loading = 'readahead' | 'prefault' | 'huge_pages' | 'locked';
 
 export interface EngineOptions {
   /** As many as `cpus` names, or as there are big cores, when absent. */
@@ -347,6 +349,29 @@ export interface EngineOptions {
    * None when absent.
    */
   prefixCacheBytes?: number | undefined;
+  /**
+   * What the process may come to hold with this engine's models and sessions: what would cross it is refused with ERR_RAM_BUDGET before it
+   * allocates, the engine itself too. No end when absent.
+   */
+  ramBudgetBytes?: number | undefined;
+}
+
+/** What an engine's budget is promised to. */
+export interface EngineMemory {
+  /** Null: no end. */
+  budgetBytes: number | null;
+  /** Resident set of the process when the engine was opened. */
+  baseBytes: number;
+  /** Mapped model files, all their bytes. */
+  weightsBytes: number;
+  /** Model files in memory of their own, tables made of weights. */
+  copiesBytes: number;
+  /** What sequences carry, at their longest. */
+  sessionsBytes: number;
+  /** What computing needs beside. */
+  scratchBytes: number;
+  /** As much as the caches may hold. */
+  prefixCacheBytes: number;
 }
 
 export interface NativeEngine {
@@ -359,6 +384,7 @@ export interface NativeEngine {
   /** `count` moves (and wraps) with every pass over the weights; `pending` is how many calls wait for this thread's engines. */
   progress(): { count: number; pending: number };
   openModel(path: string): Promise<NativeModel>;
+  memory(): EngineMemory;
   close(): void;
 }
 

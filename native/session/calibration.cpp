@@ -55,14 +55,22 @@ Sample write(const std::shared_ptr<const Model>& model) {
 Result<std::shared_ptr<const head::Coarse>> coarse_head(const std::shared_ptr<const Model>& model) {
   if (model->coarse) return model->coarse;
   const symboliclight::Config& config = model->config;
-  const Sample sample = write(model);
   const size_t columns = config.embed_dim + config.prior_dim();
+  const size_t c_directions = n_directions(columns, 256), g_directions = n_directions(columns, 128);
+  auto tables =
+      model->ask(Memory::kCopies, head::Coarse::size_bytes(model->weights.head, c_directions + g_directions),
+                 "the certified head's tables");
+  if (!tables.ok()) return tables.status();
+  auto session = Session::reserve(*model);
+  if (!session.ok()) return session.status();
+  const Sample sample = write(model);
   head::Directions directions;
-  directions.c = head::main_directions(sample.c, sample.n, config.embed_dim, n_directions(columns, 256));
+  directions.c = head::main_directions(sample.c, sample.n, config.embed_dim, c_directions);
   if (config.dynamic_prior)
-    directions.g = head::main_directions(sample.g, sample.n, config.prior_dim(), n_directions(columns, 128));
+    directions.g = head::main_directions(sample.g, sample.n, config.prior_dim(), g_directions);
   model->coarse = std::make_shared<const head::Coarse>(
       head::Coarse::build(*model->engine->pool, model->weights.head, std::move(directions)));
+  model->reserved.push_back(tables.take());
   return model->coarse;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/process_memory.h"
+
 namespace spiked {
 
 Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
@@ -12,6 +14,9 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
   }
   auto selected = kernels::select(name);
   if (!selected.ok()) return selected.status();
+  auto ledger = std::make_shared<Ledger>(options.ram_budget_bytes);
+  auto base = ledger->reserve(Memory::kBase, process_resident_bytes(), "the process before any model");
+  if (!base.ok()) return base.status();
   auto placement = place(options.n_threads, options.cpus, read_speeds(allowed_cpus()));
   if (!placement.ok()) return placement.status();
   auto pool = Pool::open(placement.value());
@@ -19,7 +24,7 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
   const std::vector<unsigned>& cpus = placement.value().cpus;
   return std::make_shared<Engine>(Engine{selected.value(), pool.take(), options.activations, options.loading,
                                          cpus.empty() ? "none" : format_cpus(cpus),
-                                         options.prefix_cache_bytes});
+                                         options.prefix_cache_bytes, std::move(ledger), base.take()});
 }
 
 }  // namespace spiked

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "base/ledger.h"
 #include "base/status.h"
 #include "kernels/dispatch.h"
 #include "ops/linear.h"
@@ -18,18 +19,21 @@ struct EngineOptions {
   std::string cpus;  ///< of the workers, as place() takes them
   Loading loading = Loading::kReadahead;
   size_t prefix_cache_bytes = 0;  ///< of each model (session/prefix_cache.h); 0: none
+  uint64_t ram_budget_bytes = 0;  ///< of the process, once this engine is part of it; 0: no end
 };
 
 /// An instruction set and worker threads; shared by every model and session that compute with them.
 struct Engine {
   const kernels::Isa* isa;
   std::unique_ptr<Pool> pool;
-  ops::Activations activations;  ///< of the blocks' dense products; the full head always takes f32
-  Loading loading;               ///< of its models' files
-  std::string cpus;              ///< those that the workers keep to, or "none"
-  size_t prefix_cache_bytes;     ///< of each model
+  ops::Activations activations;    ///< of the blocks' dense products; the full head always takes f32
+  Loading loading;                 ///< of its models' files
+  std::string cpus;                ///< those that the workers keep to, or "none"
+  size_t prefix_cache_bytes;       ///< of each model
+  std::shared_ptr<Ledger> ledger;  ///< of its models and sessions
+  Reservation base;                ///< what the process held before them
 
-  /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY.
+  /// Errors: ERR_ISA_UNSUPPORTED, ERR_INVALID_ARGUMENT, ERR_NO_MEMORY, ERR_RAM_BUDGET.
   static Result<std::shared_ptr<Engine>> open(const EngineOptions& options);
 };
 

@@ -52,6 +52,16 @@ void Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float*
   }
 }
 
+// Fresh pages cost nothing until they are written: a head can say what it needs before it has it.
+template <typename Head>
+Status Heads::keep(std::unique_ptr<Head>& place, std::unique_ptr<Head> made) {
+  auto held = model_.ask(Memory::kScratch, made->size_bytes(), "a head's scratch");
+  if (!held.ok()) return held.status();
+  model_.reserved.push_back(held.take());
+  place = std::move(made);
+  return {};
+}
+
 Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
                   std::span<const int32_t>* rows, head::Step* step) {
   const HeadWeights& w = model_.weights.head;
@@ -71,11 +81,11 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
   const head::Rules found = rules(ask, history);
   if (ask.head.mode == head::Mode::kCertified) return certified(hidden, ask, found, logits, rows, step);
   if (ask.head.mode == head::Mode::kGate) {
-    if (!gate_) gate_ = std::make_unique<head::Gate>(w);
+    if (!gate_) SPIKED_TRY(keep(gate_, std::make_unique<head::Gate>(w)));
     gate_->run(pool, k, hidden, ask.head, found, logits, *step);
     return {};
   }
-  if (!scan_) scan_ = std::make_unique<head::Scan>(w);
+  if (!scan_) SPIKED_TRY(keep(scan_, std::make_unique<head::Scan>(w)));
   scan_->run(pool, k, hidden, ask.head.activations, head::Scope::kHead, logits, *step);
   return {};
 }
@@ -87,7 +97,7 @@ Status Heads::certified(const float* hidden, const Ask& ask, const head::Rules& 
     auto coarse = coarse_head(model_.shared_from_this());
     if (!coarse.ok()) return coarse.status();
     coarse_ = coarse.take();
-    certified_ = std::make_unique<head::Certified>(w, *coarse_, model_.engine->pool->size());
+    SPIKED_TRY(keep(certified_, std::make_unique<head::Certified>(w, *coarse_, model_.engine->pool->size())));
   }
   const size_t cap = ask.head.cap == 0 ? w.output.rows * 3 / 8 : ask.head.cap;
   const std::vector<int32_t>& survivors =

@@ -25,8 +25,8 @@ class Heads {
   /// ask     whose settings fit the model
   /// logits  f32 [full().logits_stride()]
   /// rows    out: the ids whose logits were computed exactly and that hold the answer; empty: all
-  /// Errors: ERR_MODEL_INVALID for a hidden state that is not finite; ERR_CANCELLED, ERR_NO_MEMORY while the certified head's tables are
-  /// made.
+  /// Errors: ERR_MODEL_INVALID for a hidden state that is not finite; ERR_RAM_BUDGET; ERR_CANCELLED, ERR_NO_MEMORY while the certified
+  /// head's tables are made.
   Status run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
              std::span<const int32_t>* rows, head::Step* step);
 
@@ -40,6 +40,9 @@ class Heads {
 
  private:
   head::Rules rules(const Ask& ask, std::span<const int32_t> history);
+  /// Keeps a head that was made, if the ledger has room for it.
+  template <typename Head>
+  Status keep(std::unique_ptr<Head>& place, std::unique_ptr<Head> made);
   Status certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
                    std::span<const int32_t>* rows, head::Step* step);
 

@@ -49,7 +49,7 @@ Status read_tokenizer(const GgufFile& file, Model& m) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine, const std::string& path) {
-  auto file = GgufFile::open(path, engine->loading);
+  auto file = GgufFile::open(path, engine->loading, engine->ledger.get());
   if (!file.ok()) return file.status();
   auto m = std::make_shared<Model>();
   m->engine = std::move(engine);
@@ -74,10 +74,22 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   m->data_sha256 = std::string(digest.value());
   SPIKED_TRY(read_tokenizer(*m->file, *m));
   SPIKED_TRY(m->file->unchanged());
-  if (m->engine->prefix_cache_bytes != 0)
-    m->prefixes = std::make_shared<PrefixCache>(m->engine->prefix_cache_bytes);
+  if (const size_t size_bytes = m->engine->prefix_cache_bytes; size_bytes != 0) {
+    auto held = m->ask(Memory::kPrefixCache, size_bytes, "its prefix cache");
+    if (!held.ok()) return held.status();
+    m->reserved.push_back(held.take());
+    m->prefixes = std::make_shared<PrefixCache>(size_bytes);
+  }
+  // Fresh pages cost nothing until they are written: it can say what it needs before it has it.
   m->workspace = std::make_shared<Workspace>(*m);
+  auto scratch = m->ask(Memory::kScratch, m->workspace->size_bytes(), "its scratch");
+  if (!scratch.ok()) return scratch.status();
+  m->reserved.push_back(scratch.take());
   return std::shared_ptr<const Model>(std::move(m));
+}
+
+Result<Reservation> Model::ask(Memory use, uint64_t size_bytes, const char* what) const {
+  return engine->ledger->reserve(use, size_bytes, file->path() + ": " + what);
 }
 
 uint64_t Model::column_bytes() const {

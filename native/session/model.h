@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "head/coarse.h"
 #include "models/symboliclight/weights.h"
@@ -14,6 +15,8 @@ struct Workspace;
 /// A mapped model file with its configuration and weights: const, shared by its sessions.
 struct Model : std::enable_shared_from_this<Model> {
   std::shared_ptr<Engine> engine;
+  /// What is given back with it, beside what the file's bytes and sessions hold themselves. Only the thread that computes adds to it.
+  mutable std::vector<Reservation> reserved;
   std::shared_ptr<const GgufFile> file;
   symboliclight::Config config;
   symboliclight::Weights weights;
@@ -28,8 +31,12 @@ struct Model : std::enable_shared_from_this<Model> {
   std::shared_ptr<PrefixCache> prefixes;
 
   /// Maps, or copies as the engine says, and checks; does not look at the large tensors.
-  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR; ERR_NO_MEMORY.
+  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID, ERR_MODEL_VERSION, ERR_MODEL_UNSUPPORTED, ERR_MODEL_TENSOR; ERR_MODEL_FILE_CHANGED,
+  /// ERR_RAM_BUDGET, ERR_NO_MEMORY.
   static Result<std::shared_ptr<const Model>> open(std::shared_ptr<Engine> engine, const std::string& path);
+
+  /// Asks the engine's ledger. Errors: ERR_RAM_BUDGET.
+  Result<Reservation> ask(Memory use, uint64_t size_bytes, const char* what) const;
 
   /// Least bytes that every pass over the blocks reads whatever the activity: dense weights, norms, scalars.
   uint64_t dense_bytes() const;

@@ -50,6 +50,14 @@ Session::Session(const Session& from) : Session(from.model_) {
   has_hidden_ = from.has_hidden_;
 }
 
+Result<Reservation> Session::reserve(const Model& model) {
+  const symboliclight::Config& c = model.config;
+  const size_t sampling = c.vocab_size * (sizeof(float) + sizeof(uint8_t) + sizeof(sampler::Candidate));
+  const size_t own = symboliclight::State::size_bytes(c) + model.workspace->scratch.d_stride * sizeof(float) +
+                     c.max_context * sizeof(int32_t) + sampling;
+  return model.ask(Memory::kSessions, own, "a session");
+}
+
 void Session::reset() {
   state_.clear();
   history_.clear();

@@ -41,6 +41,8 @@ class Session {
   explicit Session(std::shared_ptr<const Model> model);
   /// Goes on from where `from` is as `from` would: state, history and generator are copies.
   explicit Session(const Session& from);
+  /// Asks the ledger for what a session of this model may come to need; to be held as long as the session. Errors: ERR_RAM_BUDGET.
+  static Result<Reservation> reserve(const Model& model);
 
   const Model& model() const { return *model_; }
   void reset();

@@ -21,13 +21,17 @@ void prefer_huge_pages(void* data, size_t size_bytes) {
 
 KvWindow::KvWindow(const Shape& shape)
     : shape_(shape),
-      stride_(round_up(shape.head_dim, kAlign / sizeof(float))),
-      block_rows_(shape.n_layers * shape.n_heads * 2 * kBlock),
-      rows_(round_up(n_slots(), kBlock) / kBlock * block_rows_ * stride_),
+      stride_(stride(shape)),
+      block_rows_(block_rows(shape)),
+      rows_(n_floats(shape)),
       spiked_(shape.n_layers * n_slots()) {
   // Kernels take 32-bit row numbers: 2^32 rows are a terabyte.
   if (rows_.size() / stride_ > UINT32_MAX) throw std::bad_alloc();
   prefer_huge_pages(rows_.data(), rows_.size() * sizeof(float));
+}
+
+size_t KvWindow::size_bytes(const Shape& shape) {
+  return n_floats(shape) * sizeof(float) + shape.n_layers * n_slots(shape);
 }
 
 size_t KvWindow::visible(size_t layer, size_t t, uint32_t* rows) const {

@@ -60,11 +60,19 @@ class KvWindow {
   /// Forgets all positions; their memory stays.
   void clear() { spiked_.zero(); }
   size_t size_bytes() const { return rows_.size() * sizeof(float) + spiked_.size(); }
+  /// Of a window of this shape, before there is one.
+  static size_t size_bytes(const Shape& shape);
 
  private:
   static constexpr size_t kBlock = 16;
 
-  size_t n_slots() const { return shape_.n_anchors + shape_.window + shape_.max_batch; }
+  static size_t n_slots(const Shape& s) { return s.n_anchors + s.window + s.max_batch; }
+  static size_t stride(const Shape& s) { return round_up(s.head_dim, kAlign / sizeof(float)); }
+  static size_t block_rows(const Shape& s) { return s.n_layers * s.n_heads * 2 * kBlock; }
+  static size_t n_floats(const Shape& s) {
+    return round_up(n_slots(s), kBlock) / kBlock * block_rows(s) * stride(s);
+  }
+  size_t n_slots() const { return n_slots(shape_); }
   size_t slot(size_t pos) const {
     const size_t n = shape_.n_anchors;
     return pos < n ? pos : n + (pos - n) % (shape_.window + shape_.max_batch);

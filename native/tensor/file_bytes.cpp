@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ void FileBytes::close() {
 FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
   if (this == &other) return *this;
   close();
+  reserved_ = std::move(other.reserved_);
   data_ = std::exchange(other.data_, nullptr);
   size_ = std::exchange(other.size_, 0);
   range_ = std::move(other.range_);
@@ -95,7 +97,13 @@ bool FileBytes::changed() const {
   return true;
 }
 
-Status FileBytes::load(Loading loading, const std::string& path) {
+Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger) {
+  if (ledger != nullptr) {
+    const Memory use = loading == Loading::kHugePages ? Memory::kCopies : Memory::kWeights;
+    auto reserved = ledger->reserve(use, size_, path);
+    if (!reserved.ok()) return reserved.status();
+    reserved_ = reserved.take();
+  }
   switch (loading) {
     case Loading::kReadahead:
       // A hint: what it cannot do, page faults will.
@@ -109,10 +117,26 @@ Status FileBytes::load(Loading loading, const std::string& path) {
     case Loading::kHugePages:
       SPIKED_TRY(copy(path));
       break;
+    case Loading::kLocked:
+      SPIKED_TRY(lock(path));
+      break;
     case Loading::kOnDemand:
       break;
   }
   return {};
+}
+
+Status FileBytes::lock(const std::string& path) const {
+  if (mlock(data_, size_) == 0) return {};
+  const int error = errno;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= size_)
+    return {Code::ERR_NO_MEMORY, path + ": locking it in memory: " + std::strerror(error)};
+  return {Code::ERR_NO_MEMORY,
+          format("%s: locking it in memory: expected leave to lock %llu bytes, found %llu (RLIMIT_MEMLOCK: "
+                 "LimitMEMLOCK= in a unit, ulimit -l in a shell)",
+                 path.c_str(), static_cast<unsigned long long>(size_),
+                 static_cast<unsigned long long>(limit.rlim_cur))};
 }
 
 Status FileBytes::copy(const std::string& path) {

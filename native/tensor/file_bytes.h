@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ledger.h"
 #include "base/status.h"
 #include "tensor/watched_range.h"
 
@@ -14,7 +15,8 @@ enum class Loading : int32_t {
   kReadahead = 0,  ///< mapped; the kernel is told to read it all, and nobody waits
   kPrefault = 1,   ///< mapped, read and entered into the page table before open returns
   kHugePages = 2,  ///< copied into memory of its own, of huge pages where the kernel gives them
-  kOnDemand = 3    ///< mapped; pages are read when they are touched
+  kLocked = 3,     ///< as kPrefault, and the kernel may not drop the pages
+  kOnDemand = 4    ///< mapped; pages are read when they are touched
 };
 
 /// A regular file's bytes, read-only, at a page boundary; given back at the end.
@@ -28,9 +30,10 @@ class FileBytes {
   /// Maps the file. Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO.
   static Result<FileBytes> map(const std::string& path);
 
-  /// Brings the bytes into memory as told; the address may change.
-  /// Errors: ERR_NO_MEMORY when a copy does not fit what the machine has available; ERR_FILE_IO when the file shrank meanwhile.
-  Status load(Loading loading, const std::string& path);
+  /// Brings the bytes into memory as told, if the ledger (null: none) has room for them; the address may change.
+  /// Errors: ERR_RAM_BUDGET; ERR_NO_MEMORY when a copy does not fit what the machine has available, or the process may not lock so much;
+  /// ERR_FILE_IO when the file shrank meanwhile.
+  Status load(Loading loading, const std::string& path, Ledger* ledger = nullptr);
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
@@ -40,8 +43,10 @@ class FileBytes {
 
  private:
   Status copy(const std::string& path);
+  Status lock(const std::string& path) const;
   void close();
 
+  Reservation reserved_;
   uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
   WatchedRange range_;

@@ -111,10 +111,11 @@ const char* gguf_type_name(uint32_t type) {
   return type < std::size(kTypeNames) ? kTypeNames[type] : nullptr;
 }
 
-Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path, Loading loading) {
+Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path, Loading loading,
+                                                       Ledger* ledger) {
   std::shared_ptr<GgufFile> file(new GgufFile(path));
   SPIKED_TRY(file->map());
-  const Status status = file->read(loading);
+  const Status status = file->read(loading, ledger);
   // First: what was found in a file that changed says nothing.
   SPIKED_TRY(file->unchanged());
   SPIKED_TRY(status);
@@ -128,11 +129,11 @@ Status GgufFile::unchanged() const {
                                             "or unreadable since; load it again"};
 }
 
-Status GgufFile::read(Loading loading) {
+Status GgufFile::read(Loading loading, Ledger* ledger) {
   SPIKED_TRY(parse());
   SPIKED_TRY(check_ranges());
   // Only what proved to be a model is read whole.
-  SPIKED_TRY(bytes_.load(loading, path_));
+  SPIKED_TRY(bytes_.load(loading, path_, ledger));
   if (base_ == bytes_.data()) return {};
   base_ = bytes_.data();
   SPIKED_TRY(parse());

@@ -55,13 +55,16 @@ struct GgufTensor {
 class GgufFile {
  public:
   /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_MODEL_FILE_CHANGED meanwhile;
-  /// ERR_NO_MEMORY for a copy that does not fit what is available.
+  /// ERR_RAM_BUDGET, ERR_NO_MEMORY (FileBytes::load).
   static Result<std::shared_ptr<const GgufFile>> open(const std::string& path,
-                                                      Loading loading = Loading::kOnDemand);
+                                                      Loading loading = Loading::kOnDemand,
+                                                      Ledger* ledger = nullptr);
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
   const std::string& path() const { return path_; }
+  /// Its bytes, where they are in memory.
+  const uint8_t* data() const { return base_; }
   uint64_t size_bytes() const { return size_; }
   uint64_t data_offset() const { return data_offset_; }
   uint32_t alignment() const { return alignment_; }
@@ -76,7 +79,7 @@ class GgufFile {
 
  private:
   explicit GgufFile(std::string path) : path_(std::move(path)) {}
-  Status read(Loading loading);
+  Status read(Loading loading, Ledger* ledger);
   Status map();
   Status parse();
   Status check_ranges();

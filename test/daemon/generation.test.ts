@@ -236,14 +236,12 @@ test('cancelled in the middle of a step', async () => {
   const { generation, calls, model } = setup({ steps: [10, 'until cancelled'] });
   generation.submit();
   await settle();
-  assert.is(generation.stateBytes, 77);
   generation.cancel();
   const result = await generation.result;
   assert.is(result.stop_reason, 'cancelled');
   assert.equal(result.tokens, [10]);
   assert.equal(calls.slice(-2), ['cancel', 'close']);
   assert.not.ok(model.busy);
-  assert.is(generation.stateBytes, 0);
 });
 
 test('however far the engine is ahead, what it is told is the same', async () => {

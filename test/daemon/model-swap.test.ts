@@ -41,7 +41,7 @@ async function ask(): Promise<number[]> {
 }
 
 async function modelBytes(): Promise<number> {
-  return (await client.serverMemory()).model_bytes;
+  return (await client.serverMemory()).weights_bytes;
 }
 
 async function settled(look: () => Promise<boolean>): Promise<void> {

@@ -15,7 +15,7 @@ async function serve(
     const client = await daemon.client();
     const results = [];
     for (const request of requests) results.push(await client.generate(request).result);
-    const { prefix_cache_bytes: bytes } = await client.serverMemory();
+    const { prefix_cache_used_bytes: bytes } = await client.serverMemory();
     await client.close();
     return { results, bytes };
   } finally {

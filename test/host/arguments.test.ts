@@ -40,7 +40,7 @@ test('openEngine', async () => {
     [{ cpus: '4095' }, /^cpus: expected some of [\d,-]+, which this process may use, found 4095$/],
     [
       { loading: 'lazily' },
-      /^options\.loading: expected "readahead", "prefault" or "huge_pages", found "lazily"$/,
+      /^options\.loading: expected "readahead", "prefault", "huge_pages" or "locked", found "lazily"$/,
     ],
   ];
   for (const [options, message] of cases) await refuses(native, 'openEngine', [options], message);

@@ -39,7 +39,8 @@ export function figures(before: Snapshot, now: Snapshot) {
     /** Cores kept busy. */
     cpu_cores: rate('spiked_cpu_seconds_total'),
     rss_bytes: metrics.sum('spiked_memory_rss_bytes'),
-    model_bytes: metrics.sum('spiked_memory_model_bytes'),
+    model_bytes:
+      (metrics.sum('spiked_memory_weights_bytes') ?? 0) + (metrics.sum('spiked_memory_copied_bytes') ?? 0),
     session_bytes: metrics.sum('spiked_memory_session_bytes'),
     temperatures_celsius: Object.fromEntries(
       metrics.all('spiked_temperature_celsius').map(({ labels, value }) => [labels['zone'] ?? '', value]),

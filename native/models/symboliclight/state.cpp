@@ -6,8 +6,16 @@
 
 namespace spiked::symboliclight {
 
+namespace {
+
+KvWindow::Shape window_of(const Config& c) {
+  return {c.n_layers, c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch};
+}
+
+}  // namespace
+
 State::State(const Config& c) : membrane(c.embed_dim), decay(static_cast<size_t>(c.n_layers) * c.embed_dim) {
-  if (c.sparse_attn) kv = KvWindow({c.n_layers, c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch});
+  if (c.sparse_attn) kv = KvWindow(window_of(c));
 }
 
 void State::clear() {
@@ -26,6 +34,11 @@ void State::copy(const State& from) {
 
 size_t State::size_bytes() const {
   return (membrane.size() + decay.size()) * sizeof(float) + kv.size_bytes();
+}
+
+size_t State::size_bytes(const Config& c) {
+  return (c.n_layers + size_t{1}) * c.embed_dim * sizeof(float) +
+         (c.sparse_attn ? KvWindow::size_bytes(window_of(c)) : 0);
 }
 
 StateGain::StateGain(const State& state, size_t n)
@@ -90,10 +103,11 @@ Scratch::Scratch(const Config& cfg, unsigned n_workers)
 size_t Scratch::size_bytes() const {
   size_t n = (a.size() + q.size() + k.size() + v.size() + u.size() + z.size() + cos.size() + sin.size()) *
              sizeof(float);
-  n += stream.size_bytes();
+  n += stream.size_bytes() + (mixer_parts.size() + down_parts.size()) * sizeof(int32_t);
   for (const Worker& w : workers)
-    n += w.own.size_bytes() + w.sum.size() * sizeof(float) + w.key_rows.size() * sizeof(uint32_t) +
-         w.scores.size() * sizeof(float);
+    n += w.own.size_bytes() + (w.sum.size() + w.scaled.size() + w.ones.size()) * sizeof(float) +
+         w.sums.size() * sizeof(int32_t) + w.key_rows.size() * sizeof(uint32_t) +
+         w.scores.size() * sizeof(float) + w.q8.size() + w.q16.size() * sizeof(int16_t);
   return n;
 }
 

@@ -24,6 +24,8 @@ struct State {
   /// Becomes what `from`, a state of the same model, is.
   void copy(const State& from);
   size_t size_bytes() const;
+  /// Of a state of this configuration, before there is one.
+  static size_t size_bytes(const Config& c);
 };
 
 /// What a state gained by the last n ids that it was fed, n <= kMaxBatch: their keys and values, and the rest of it as it then was.
