@@ -63,11 +63,14 @@ export class Audited {
   }
 
   /** A generation; `events` fills as tokens come. */
-  generate(params: object): { stream: number; events: TokenEvent[]; outcome: Promise<Outcome> } {
+  generate(
+    params: object,
+    method = 'text.generate',
+  ): { stream: number; events: TokenEvent[]; outcome: Promise<Outcome> } {
     const stream = this.nextId;
     const events: TokenEvent[] = [];
     this.streams.set(stream, events);
-    const outcome = this.send('text.generate', { ...params, stream }, stream);
+    const outcome = this.send(method, { ...params, stream }, stream);
     return { stream, events, outcome };
   }
 

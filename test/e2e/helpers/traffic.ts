@@ -75,7 +75,7 @@ export class Actor {
   }
 
   private async act(connection: Audited): Promise<void> {
-    switch (this.random.below(12)) {
+    switch (this.random.below(14)) {
       case 0:
         return this.several(connection);
       case 1:
@@ -91,6 +91,9 @@ export class Actor {
         return this.cancelled(connection);
       case 7:
         return this.look(connection);
+      case 8:
+      case 9:
+        return this.session(connection);
       default:
         return this.generate(connection);
     }
@@ -167,6 +170,31 @@ export class Actor {
     if (!encoded) return;
     const decoded = this.resultOf(await connection.call('tokens.decode', encoded), 'tokens.decode');
     if (decoded) this.check(decoded['text'] === prompt, 'decoded text', decoded['text'], prompt);
+  }
+
+  /** A text in two parts, the second twice: in the session and in a fork of it. */
+  private async session(connection: Audited): Promise<void> {
+    const { prompt, tokens } = this.random.pick(this.expected);
+    const opened = this.resultOf(await connection.call('session.open', {}), 'session.open');
+    const session = opened?.['session'];
+    const appended = opened && (await connection.call('session.append', { session, prompt }));
+    if (!appended || !this.resultOf(appended, 'session.append')) return;
+    const first = 1 + this.random.below(maxTokens - 1);
+    if (!(await this.part(connection, session, tokens.slice(0, first)))) return;
+    const forked = this.resultOf(await connection.call('session.fork', { session }), 'session.fork');
+    if (!forked) return;
+    const both = [session, forked['session']];
+    await Promise.all(both.map((one) => this.part(connection, one, tokens.slice(first))));
+    if (this.random.below(2) === 0)
+      this.resultOf(await connection.call('session.close', { session }), 'session.close');
+  }
+
+  private async part(connection: Audited, session: unknown, want: readonly number[]): Promise<boolean> {
+    const params = { session, temperature: 0, ignore_eos: true, max_tokens: want.length };
+    const { outcome } = connection.generate(params, 'session.generate');
+    const result = this.resultOf(await outcome, 'session.generate');
+    if (result) this.check(same(result['tokens'], want), 'tokens of a session', result['tokens'], want);
+    return result !== null;
   }
 
   private async mistakes(connection: Audited): Promise<void> {
