@@ -6,6 +6,7 @@
  * Counted are the tokens of the time in which all of them decode, by the events' own clock. Every client must get the same ids
  * whoever else is there. Prints a JSON line for each number of clients. Use a machine with nothing else to do.
  */
+import { basename } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { connect, type TokenEvent } from '../client/index.js';
 import { machineFacts } from '../client/ctl/bench/facts.js';
@@ -60,7 +61,7 @@ async function main(path: string, options: Options): Promise<void> {
     for (const [clients, found] of rates) {
       const rate = spreadOf(found);
       const gain = Number.isFinite(alone) ? rate.median / alone : null;
-      const settings = { model: path, threads, tokens, prompt, rounds };
+      const settings = { model: basename(path), threads, tokens, prompt, rounds };
       await printJson({
         bench: 'clients',
         clients,
