@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { combine, configSchema, readConfigFile } from '../../daemon/config-file.js';
 import { assert, root, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
-import { DaemonProcess, socketPath } from './helpers/process.js';
+import { DaemonProcess, killAll, socketPath } from './helpers/process.js';
 
 const test = suite('configuration file');
 let model: string;
@@ -25,12 +25,7 @@ function spawn(args: string[], path?: string): DaemonProcess {
 test.before(async () => {
   model = await goldenModel(smallCase);
 });
-test.afterEach(async () => {
-  for (const daemon of running.splice(0)) {
-    daemon.child.kill('SIGKILL');
-    await daemon.ended;
-  }
-});
+test.afterEach(() => killAll(running));
 
 test('its settings are in force, and the command line wins over each', async () => {
   const limits = { max_tokens: 77, max_queue: 3 };

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
-import { daemonProgram, DaemonProcess, socketPath } from './helpers/process.js';
+import { daemonProgram, DaemonProcess, killAll, socketPath } from './helpers/process.js';
 
 const test = suite('log');
 const secret = 'xylophone';
@@ -14,12 +14,7 @@ const running: DaemonProcess[] = [];
 test.before(async () => {
   model = await goldenModel(smallCase, { tokenizer: true });
 });
-test.afterEach(async () => {
-  for (const daemon of running.splice(0)) {
-    daemon.child.kill('SIGKILL');
-    await daemon.ended;
-  }
-});
+test.afterEach(() => killAll(running));
 
 /** A daemon whose stderr is a file that the environment calls the journal, or does not. */
 async function withLog(

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { connect, type SpikedError } from '../../client/index.js';
 import { assert, missing, suite } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
-import { DaemonProcess, socketPath } from './helpers/process.js';
+import { DaemonProcess, killAll, socketPath } from './helpers/process.js';
 import { RawClient } from './helpers/raw-client.js';
 
 const test = suite('socket rules');
@@ -31,12 +31,7 @@ async function start(...args: string[]): Promise<DaemonProcess> {
 test.before(async () => {
   model = await goldenModel(smallCase);
 });
-test.afterEach(async () => {
-  for (const daemon of running.splice(0)) {
-    daemon.child.kill('SIGKILL');
-    await daemon.ended;
-  }
-});
+test.afterEach(() => killAll(running));
 
 test('the mode that was asked for', async () => {
   for (const mode of ['0600', '666', '0660']) {

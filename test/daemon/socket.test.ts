@@ -14,7 +14,7 @@ import { connect, type SpikedError } from '../../client/index.js';
 import { addon } from '../../native/host/index.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
-import { DaemonProcess, socketPath, type Ended } from './helpers/process.js';
+import { DaemonProcess, killAll, socketPath, type Ended } from './helpers/process.js';
 import { RawClient } from './helpers/raw-client.js';
 
 const test = suite('socket');
@@ -44,12 +44,7 @@ async function refusal(args: string[], path?: string): Promise<Ended & { stderr:
 test.before(async () => {
   model = await goldenModel(smallCase);
 });
-test.afterEach(async () => {
-  for (const daemon of running.splice(0)) {
-    daemon.child.kill('SIGKILL');
-    await daemon.ended;
-  }
-});
+test.afterEach(() => killAll(running));
 
 test('the socket is for owner and group, and goes with the daemon', async () => {
   const daemon = await start();

@@ -97,3 +97,11 @@ const folder = tempDir();
 export function socketPath(): string {
   return join(folder, `${String(sockets++)}.sock`);
 }
+
+/** After a test: none of its daemons may go on. */
+export async function killAll(running: DaemonProcess[]): Promise<void> {
+  for (const daemon of running.splice(0)) {
+    daemon.child.kill('SIGKILL');
+    await daemon.ended;
+  }
+}

@@ -40,7 +40,7 @@ async function use(n: number): Promise<number> {
 await use(20);
 await collect();
 const before = rssMib();
-const heldMib = await use(400);
+const heldMib = await use(800);
 await collect();
 process.stdout.write(
   `${JSON.stringify({ heldMib, grownMib: rssMib() - before, mapped: mapped(), engineThreads: engineThreads() })}\n`,
