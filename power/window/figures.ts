@@ -1,0 +1,109 @@
+/** The contract of one run's figures: what goes in, what comes out. energy-method.md, sections 2 and 5. */
+import type { MeterTraits, Rule, Sample } from '../meters/meter.js';
+
+/** Reasons that make a window's energy null, fixed before any run. Each has one row in docs/energy.md. */
+export const invalidReasons = [
+  'no-tokens',
+  'too-few-tokens',
+  'window-too-short',
+  'too-few-samples',
+  'coverage',
+  'gap',
+  'meter-lost',
+  'saturated',
+  'negative-power',
+  'stuck',
+  'checksum-errors',
+  'suspended',
+  'aborted',
+  'generation-failed',
+  'unequal-tokens',
+  'ids-differ',
+  'throttled',
+  'not-steady',
+] as const;
+export type InvalidReason = (typeof invalidReasons)[number];
+
+export interface Reason {
+  readonly reason: InvalidReason;
+  /** One sentence with the figures: found, needed, and what to do. */
+  readonly text: string;
+}
+
+/** What is computed from. Times: ns of CLOCK_MONOTONIC. */
+export interface RunInput {
+  /** Ascending; every sample from at least two update periods before `from` to two after `to`, unusable ones too. */
+  readonly samples: Iterable<Sample>;
+  readonly traits: MeterTraits;
+  /** As measured over the trace, ns. */
+  readonly updatePeriodNs: number;
+  /** Delay of a sample behind the machine's clock, from `calibrate` or the plan, ns. */
+  readonly latencyNs: number;
+  /** The window before trimming. */
+  readonly fromNs: bigint;
+  readonly toNs: bigint;
+  readonly trimNs: number;
+  /** Completion of every token of the run, ascending, those outside of the window too. */
+  readonly tokenNs: readonly bigint[];
+  /** Idle power before and after, where measured. */
+  readonly idle: IdlePower | null;
+}
+
+export interface IdlePower {
+  readonly watts: number;
+  /** Standard uncertainty, W, repeatability and resolution (accuracy is common to run and idle). */
+  readonly uWatts: number;
+  /** The idles before and after differ by more than twice their uncertainty. */
+  readonly drifted: boolean;
+}
+
+/** Standard uncertainties of one value, in its unit; `total` is their root sum of squares. */
+export interface Uncertainty {
+  /** a P / sqrt(3): common to all runs on one meter and range. */
+  readonly accuracy: number | null;
+  /** q / sqrt(12): a bias, does not average out. */
+  readonly resolution: number;
+  /** s / sqrt(n_eff). */
+  readonly repeatability: number;
+  /** +-1 token at each edge, as a rectangle; 0 for values without tokens. */
+  readonly tokenEdges: number;
+  readonly total: number;
+}
+
+export interface Value {
+  readonly value: number;
+  readonly u: Uncertainty;
+}
+
+/** Of one window (`decode` or `full`) of one run. Everything that was not measured is null; `reasons` says why. */
+export interface WindowFigures {
+  readonly valid: boolean;
+  readonly reasons: readonly Reason[];
+  readonly warnings: readonly string[];
+  readonly rule: Rule;
+  readonly window_s: number;
+  readonly trim_s: number;
+  readonly trimmed_s: number | null;
+  readonly samples: number;
+  readonly unusable_samples: number;
+  /** Share of the trimmed window that usable sample intervals cover. */
+  readonly coverage: number | null;
+  readonly largest_gap_s: number | null;
+  readonly joules: Value | null;
+  readonly net_joules: Value | null;
+  readonly mean_watts: Value | null;
+  readonly tokens: number;
+  readonly tokens_in_window: number;
+  readonly tokens_per_second: number | null;
+  /** Energy of the trimmed window over ALL tokens: the paper's denominator. */
+  readonly paper_trimmed_j_per_token: Value | null;
+  /** Energy over the tokens that completed inside the same trimmed window. */
+  readonly j_per_token: Value | null;
+  readonly net_j_per_token: Value | null;
+  /** Joules of the meter's own counter over the window, a cross-check; null without one or when it was reset. */
+  readonly meter_joules: number | null;
+  /** Deviation of usable watts over the step: below 0.5 the step does not average out. */
+  readonly sd_watts: number | null;
+  readonly sd_over_step: number | null;
+  readonly resolution_limited: boolean;
+}
