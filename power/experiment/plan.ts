@@ -31,6 +31,8 @@ export const planSchema = z.strictObject({
   arms: z.array(arm).min(2).max(8),
   /** Of every candidate. */
   blocks: z.int().min(1).max(100).default(6),
+  /** Blocks that may be done again, in the whole experiment: the meter was lost, a daemon crashed, the clocks were lowered. */
+  redo_blocks: z.int().min(0).max(100).default(3),
   seed: z.int().min(0).default(1),
   /** The windows that the verdict is about; both are always reported. */
   window: z.enum(['decode', 'full']).default('decode'),
