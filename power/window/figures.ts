@@ -30,10 +30,8 @@ export interface Reason {
   readonly text: string;
 }
 
-/** What is computed from. Times: ns of CLOCK_MONOTONIC. */
-export interface RunInput {
-  /** Ascending; every sample from at least two update periods before `from` to two after `to`, unusable ones too. */
-  readonly samples: Iterable<Sample>;
+/** One window of one run, before its samples. Times: ns of CLOCK_MONOTONIC. */
+export interface WindowSpec {
   readonly traits: MeterTraits;
   /** As measured over the trace, ns. */
   readonly updatePeriodNs: number;
@@ -42,17 +40,31 @@ export interface RunInput {
   /** The window before trimming. */
   readonly fromNs: bigint;
   readonly toNs: bigint;
+  /** The plan's; more is cut where `updatePeriodNs` and `latencyNs` need it. */
   readonly trimNs: number;
+  /** Frames of the window that were dropped for their checksum, so that no sample tells of them; from `frames.csv`. */
+  readonly checksumErrors: number;
   /** Completion of every token of the run, ascending, those outside of the window too. */
   readonly tokenNs: readonly bigint[];
   /** Idle power before and after, where measured. */
   readonly idle: IdlePower | null;
 }
 
+/** What is computed from. */
+export interface RunInput extends WindowSpec {
+  /** Ascending; every sample from at least two update periods before `from` to two after `to`, unusable ones too; more does no harm. */
+  readonly samples: Iterable<Sample>;
+}
+
+/** Power of the idle machine around a run, from the idle windows before and after it (`idlePower`). */
 export interface IdlePower {
   readonly watts: number;
-  /** Standard uncertainty, W, repeatability and resolution (accuracy is common to run and idle). */
+  /** Standard uncertainty, W: root sum of squares of the next two (accuracy is common to run and idle). */
   readonly uWatts: number;
+  /** q / sqrt(12), a bias. */
+  readonly uResolutionWatts: number;
+  /** Repeatability of the two windows, and how far they lie apart. */
+  readonly uRepeatabilityWatts: number;
   /** The idles before and after differ by more than twice their uncertainty. */
   readonly drifted: boolean;
 }
