@@ -20,7 +20,17 @@ const running: DaemonProcess[] = [];
 
 function spawnInGroup(model: string): DaemonProcess {
   const path = socketPath();
-  const program = [process.execPath, daemonProgram, '--socket', path, '--threads', '1', '--model', model];
+  const program = [
+    process.execPath,
+    daemonProgram,
+    '--socket',
+    path,
+    '--threads',
+    '1',
+    '--no-self-test',
+    '--model',
+    model,
+  ];
   const child = spawn('sh', ['-c', group?.enter ?? '', 'sh', ...program], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
