@@ -4,6 +4,9 @@ import type { NativeEngine, NativeModel, Tokenizer } from '../../native/host/ind
 import type { ModelFile, ModelFiles } from './files.js';
 import { LoadedModel } from './loaded-model.js';
 
+/** A path may get files faster than they can be loaded. */
+const attempts = 3;
+
 type OpenTokenizer = (path: string, model: NativeModel) => Promise<Tokenizer | null>;
 
 /** The models in memory, by name. */
@@ -11,8 +14,8 @@ export class ModelRegistry {
   private readonly loaded = new Map<string, LoadedModel>();
   /** Replaced or unloaded, and still in use by who began with them. */
   private readonly retired = new Set<LoadedModel>();
-  /** Two loads of one file share the work. */
-  private readonly loading = new Map<string, Promise<LoadedModel>>();
+  /** By path, with the file that was there at the beginning: two loads of one file share the work. */
+  private readonly loading = new Map<string, { file: string; work: Promise<LoadedModel> }>();
 
   constructor(
     private readonly engine: NativeEngine,
@@ -85,11 +88,16 @@ export class ModelRegistry {
     );
   }
 
-  /** Loads a model unless it is in memory already. Where another file has come to its path, it takes the old one's place. */
+  /**
+   * Loads a model unless it is in memory already. Where another file has come to its path, it takes the old one's place.
+   *
+   * @returns the file's that was at the path at the time of the call, or a later one's
+   */
   async load(nameOrPath: string): Promise<LoadedModel> {
     const file = await this.files.find(nameOrPath);
+    const identity = await identify(file.path);
     const present = this.loaded.get(file.name);
-    if (present?.path === file.path && present.file === (await identify(file.path))) return present;
+    if (present?.path === file.path && present.file === identity) return present;
     if (present && present.path !== file.path) {
       throw new SpikedError(
         'ERR_INVALID_ARGUMENT',
@@ -97,9 +105,13 @@ export class ModelRegistry {
       );
     }
     const running = this.loading.get(file.path);
-    if (running) return running;
+    if (running?.file === identity) return running.work;
+    if (running) {
+      await Promise.allSettled([running.work]);
+      return this.load(nameOrPath);
+    }
     const work = this.open(file).finally(() => this.loading.delete(file.path));
-    this.loading.set(file.path, work);
+    this.loading.set(file.path, { file: identity, work });
     return work;
   }
 
@@ -136,21 +148,36 @@ export class ModelRegistry {
     this.retired.delete(model);
   }
 
-  private async open({ name, path }: ModelFile): Promise<LoadedModel> {
+  private async open(file: ModelFile): Promise<LoadedModel> {
+    for (let left = attempts; left > 0; left--) {
+      const model = await this.openOnce(file);
+      if (!model) continue;
+      const before = this.loaded.get(model.name);
+      this.loaded.set(model.name, model);
+      if (before) void this.retire(before);
+      return model;
+    }
+    throw new SpikedError(
+      'ERR_MODEL_FILE_CHANGED',
+      `${file.path}: expected one file from the beginning of a load to its end, found others coming ${attempts} times`,
+    );
+  }
+
+  /** Null when another file came meanwhile: weights and tokenizer, which are read one after the other, could be those of two. */
+  private async openOnce({ name, path }: ModelFile): Promise<LoadedModel | null> {
     const identity = await identify(path);
     const native = await this.engine.openModel(path);
     try {
       const tokenizer = await this.openTokenizer(path, native);
       const contextLimit = this.context ?? native.info.maxContext;
       const model = new LoadedModel(name, path, native, tokenizer, contextLimit, identity);
-      const before = this.loaded.get(name);
-      this.loaded.set(name, model);
-      if (before) void this.retire(before);
-      return model;
+      if ((await identify(path)) === identity) return model;
+      await model.close();
     } catch (error) {
       native.close();
-      throw error;
+      if ((await identify(path)) === identity) throw error;
     }
+    return null;
   }
 }
 

@@ -7,7 +7,8 @@ import { SpikedError, type Client } from '../../client/index.js';
 import { DaemonProcess } from '../daemon/helpers/process.js';
 import { Random } from '../protocol/random-values.js';
 import { assert, root, suite, tempDir } from '../tools/suite.js';
-import { addTallies, pause, undisturbed, type Tally, type Undisturbed } from './helpers/traffic.js';
+import { addTallies, type Tally } from './helpers/checks.js';
+import { pause, undisturbed, type Undisturbed } from './helpers/traffic.js';
 import { vitalSigns } from './helpers/vital-signs.js';
 
 const test = suite('killed');

@@ -1,7 +1,8 @@
 /** A process of several clients, to be killed: `client-process.js SOCKET SEED CLIENTS FILE`. Works until its standard input ends, then prints its tally. */
 import { readFileSync } from 'node:fs';
 import { Random } from '../../protocol/random-values.js';
-import { Actor, addTallies, type Undisturbed } from './traffic.js';
+import { addTallies } from './checks.js';
+import { Actor, type Undisturbed } from './traffic.js';
 
 const [path = '', seed = '0', clients = '1', file = ''] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(file, 'utf8')) as Undisturbed[];

@@ -1,7 +1,8 @@
 /** Mixed requests by a seed, each answer held to what an undisturbed daemon gave. */
 import type { Client } from '../../../client/index.js';
 import type { Random } from '../../protocol/random-values.js';
-import { Audited, type Outcome } from './audited.js';
+import { Audited } from './audited.js';
+import { Checks, same } from './checks.js';
 
 /** What a daemon answers that nobody disturbs. */
 export interface Undisturbed {
@@ -21,46 +22,48 @@ const prompts = [
   ),
   '',
 ];
-const maxTokens = 40;
+/** Those that fit into any context. */
+export const shortPrompts = prompts.filter(({ length }) => length < 100);
+export const maxTokens = 40;
 
-export async function undisturbed(client: Client): Promise<Undisturbed[]> {
+/** @param model  the default model unless given */
+export async function undisturbed(
+  client: Client,
+  model?: string,
+  asked: readonly string[] = prompts,
+): Promise<Undisturbed[]> {
   const all: Undisturbed[] = [];
-  for (const prompt of prompts) {
-    const { tokens, text } = await client.generate({ ...greedy(prompt), max_tokens: maxTokens }).result;
-    const { logprobs } = await client.score({ prompt });
+  for (const prompt of asked) {
+    const request = { ...greedy(prompt), model, max_tokens: maxTokens };
+    const { tokens, text } = await client.generate(request).result;
+    const { logprobs } = await client.score({ prompt, model });
     all.push({ prompt, tokens, text, logprobs });
   }
   return all;
 }
 
-function greedy(prompt: string): { prompt: string; temperature: number; ignore_eos: boolean } {
+export function greedy(prompt: string): { prompt: string; temperature: number; ignore_eos: boolean } {
   return { prompt, temperature: 0, ignore_eos: true };
 }
 
-export interface Tally {
-  answered: number;
-  /** Refused because the queue was full. */
-  busy: number;
-  /** The connection ended before the answer. */
-  lost: number;
-  wrong: string[];
-}
-
-/** One client: requests one after the other, or a few at once, until `stop` aborts or its daemon is gone. */
-export class Actor {
-  readonly tally: Tally = { answered: 0, busy: 0, lost: 0, wrong: [] };
-
+/** One client: requests one after the other, or a few at once, until `stop` aborts. When its daemon is gone it waits for the next one. */
+export class Actor extends Checks {
   constructor(
     private readonly path: string,
     private readonly random: Random,
     private readonly expected: readonly Undisturbed[],
-  ) {}
+  ) {
+    super();
+  }
 
   async run(stop: AbortSignal): Promise<void> {
     const stopped = (): boolean => stop.aborted;
     while (!stopped()) {
       const connection = await Audited.connect(this.path).catch(() => null);
-      if (!connection) return;
+      if (!connection) {
+        await pause(20);
+        continue;
+      }
       for (
         let left = 1 + this.random.below(20);
         left > 0 && !stopped() && !connection.socket.destroyed;
@@ -69,8 +72,7 @@ export class Actor {
         await this.act(connection);
       connection.destroy();
       await connection.closed;
-      this.tally.answered += connection.answered;
-      this.tally.wrong.push(...connection.violations);
+      this.add(connection);
     }
   }
 
@@ -218,34 +220,6 @@ export class Actor {
     const method = this.random.pick(['server.info', 'server.memory', 'server.metrics', 'model.list']);
     this.resultOf(await connection.call(method, {}), method);
   }
-
-  private resultOf(outcome: Outcome, what: string): Record<string, unknown> | null {
-    if (outcome.kind === 'result') return outcome.result;
-    if (outcome.kind === 'lost') this.tally.lost++;
-    else if (outcome.code === 'ERR_BUSY') this.tally.busy++;
-    else if (outcome.code !== 'ERR_SHUTTING_DOWN') this.tally.wrong.push(`${what}: ${outcome.text}`);
-    return null;
-  }
-
-  private check(right: boolean, what: string, found: unknown, expected: unknown): void {
-    if (!right)
-      this.tally.wrong.push(`${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
-  }
-}
-
-export function addTallies(tallies: readonly Tally[]): Tally {
-  const total: Tally = { answered: 0, busy: 0, lost: 0, wrong: [] };
-  for (const tally of tallies) {
-    total.answered += tally.answered;
-    total.busy += tally.busy;
-    total.lost += tally.lost;
-    total.wrong.push(...tally.wrong);
-  }
-  return total;
-}
-
-function same(found: unknown, expected: readonly unknown[]): boolean {
-  return JSON.stringify(found) === JSON.stringify(expected);
 }
 
 export function pause(ms: number): Promise<void> {
