@@ -65,6 +65,8 @@ export interface MeterTraits {
   /** Greatest power that it can show, W; null when unknown. */
   readonly maxWatts: number | null;
   readonly current: 'alternating' | 'direct';
+  /** Sends by itself, each sample a new value even if it equals the one before; a polled meter repeats a value until the next. */
+  readonly pushes?: boolean;
 }
 
 /** Who it is. `simulated` travels with every figure that comes from it. */

@@ -9,8 +9,8 @@ export interface TraceHeader {
   readonly version: 1;
   readonly meter: MeterIdentity;
   readonly traits: MeterTraits;
-  /** Three clocks read together, once: the only tie to the wall clock. */
-  readonly anchor: Clocks;
+  /** Three clocks read together, once: the only tie to the wall clock. Null in an import: its times are of the file that it came from. */
+  readonly anchor: Clocks | null;
   /** The same when it was closed; absent in a trace that was cut off. */
   readonly end?: Clocks;
   /** Bytes of an import, not of a meter: the file that they came from and how its columns were read. */
