@@ -30,8 +30,8 @@ export interface Reason {
   readonly text: string;
 }
 
-/** One window of one run, before its samples. Times: ns of CLOCK_MONOTONIC. */
-export interface WindowSpec {
+/** A window of the trace, before its samples. Times: ns of CLOCK_MONOTONIC. */
+export interface PowerSpec {
   readonly traits: MeterTraits;
   /** As measured over the trace, ns. */
   readonly updatePeriodNs: number;
@@ -44,6 +44,10 @@ export interface WindowSpec {
   readonly trimNs: number;
   /** Frames of the window that were dropped for their checksum, so that no sample tells of them; from `frames.csv`. */
   readonly checksumErrors: number;
+}
+
+/** A window of a run. */
+export interface WindowSpec extends PowerSpec {
   /** Completion of every token of the run, ascending, those outside of the window too. */
   readonly tokenNs: readonly bigint[];
   /** Idle power before and after, where measured. */
@@ -87,23 +91,37 @@ export interface Value {
   readonly u: Uncertainty;
 }
 
-/** Of one window (`decode` or `full`) of one run. Everything that was not measured is null; `reasons` says why. */
-export interface WindowFigures {
+/** Of one window, tokens or not (an idle window has none). Everything that was not measured is null; `reasons` says why. */
+export interface PowerFigures {
   readonly valid: boolean;
   readonly reasons: readonly Reason[];
   readonly warnings: readonly string[];
   readonly rule: Rule;
   readonly window_s: number;
+  /** Cut off each end. */
   readonly trim_s: number;
   readonly trimmed_s: number | null;
+  /** Usable ones in the trimmed window; polls that are faster than the meter's updates count each. */
   readonly samples: number;
   readonly unusable_samples: number;
+  /** Update periods with a usable sample: the n of the statistics. */
+  readonly update_periods: number;
   /** Share of the trimmed window that usable sample intervals cover. */
   readonly coverage: number | null;
   readonly largest_gap_s: number | null;
   readonly joules: Value | null;
-  readonly net_joules: Value | null;
   readonly mean_watts: Value | null;
+  /** Joules of the meter's own counter over the window, a cross-check; null without one or when it was reset. */
+  readonly meter_joules: number | null;
+  /** Deviation of usable watts, one value an update period, and over the step: below 0.5 the step does not average out. */
+  readonly sd_watts: number | null;
+  readonly sd_over_step: number | null;
+  readonly resolution_limited: boolean;
+}
+
+/** Of one window (`decode` or `full`) of one run. */
+export interface WindowFigures extends PowerFigures {
+  readonly net_joules: Value | null;
   readonly tokens: number;
   readonly tokens_in_window: number;
   readonly tokens_per_second: number | null;
@@ -112,10 +130,4 @@ export interface WindowFigures {
   /** Energy over the tokens that completed inside the same trimmed window. */
   readonly j_per_token: Value | null;
   readonly net_j_per_token: Value | null;
-  /** Joules of the meter's own counter over the window, a cross-check; null without one or when it was reset. */
-  readonly meter_joules: number | null;
-  /** Deviation of usable watts over the step: below 0.5 the step does not average out. */
-  readonly sd_watts: number | null;
-  readonly sd_over_step: number | null;
-  readonly resolution_limited: boolean;
 }
