@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
-import { access, readdir, readFile, readlink, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, readdir, stat } from 'node:fs/promises';
 import { SerialPort } from 'serialport';
-import { joinGroup } from './accounts.js';
+import { joinGroup } from '../../../power/meters/serial/accounts.js';
+import { holders } from '../../../power/meters/serial/port-holders.js';
 import { ok, warn, type Check } from './check.js';
 
 export interface Port {
@@ -19,22 +19,6 @@ export async function listPorts(): Promise<Port[]> {
     const path = `/dev/${name}`;
     return { path, maker: known.find((port) => port.path === path)?.manufacturer };
   });
-}
-
-/** The processes that have it open, as far as this user may see. */
-export async function holders(path: string, proc = '/proc'): Promise<{ pid: number; name: string }[]> {
-  const pids = (await readdir(proc)).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const folder = join(proc, pid, 'fd');
-      const fds = await readdir(folder).catch(() => []);
-      const links = await Promise.all(fds.map((fd) => readlink(join(folder, fd)).catch(() => '')));
-      if (!links.includes(path)) return [];
-      const name = await readFile(join(proc, pid, 'comm'), 'utf8').catch(() => '');
-      return [{ pid: Number(pid), name: name.trim() }];
-    }),
-  );
-  return found.flat();
 }
 
 export async function checkSerial(

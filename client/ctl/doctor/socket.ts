@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { addon } from '../../../native/host/index.js';
 import type { SpikedError } from '../../protocol/errors.js';
-import { groupName, joinGroup, userName } from './accounts.js';
+import { groupName, joinGroup, userName } from '../../../power/meters/serial/accounts.js';
 import { fail, isRunning, ok, warn, type Check, type Subject } from './check.js';
 
 const start = 'start one: spiked --model MODEL, or spikectl service install';
