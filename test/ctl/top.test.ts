@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { figures } from '../../client/ctl/top/figures.js';
 import { frame } from '../../client/ctl/top/frame.js';
 import { Metrics, type Snapshot } from '../../client/ctl/top/snapshot.js';
@@ -54,6 +55,8 @@ spiked_touched_bytes_total{part="kv"} 1e9
 spiked_touched_bytes_total{part="head"} 3e9
 spiked_active_columns_total{part="ffn"} 10
 spiked_columns_total{part="ffn"} 75
+spiked_memory_reserved_bytes 1.5e6
+spiked_memory_weights_bytes 1e6
 spiked_temperature_celsius{zone="soc"} 48.5
 spiked_cpu_clock_hertz{cpu="4"} 2.256e9
 `;
@@ -65,6 +68,8 @@ test('rates are rises over the time between two looks; what has no reading is nu
   assert.equal(now.active_share, { mixer: null, ffn: 0.2 });
   assert.is(now.streams[0]?.tokens_per_s, 5);
   assert.is(now.rss_bytes, null);
+  assert.is(now.model_bytes, null, 'one of its parts is not told');
+  assert.equal([now.reserved_bytes, now.budget_bytes], [1.5e6, null]);
   assert.is(now.inter_token_s, null);
   assert.equal(now.temperatures_celsius, { soc: 48.5 });
   const still = figures(moment(1_000, late, 4), moment(1_000, late, 4));
@@ -84,6 +89,7 @@ test('people see the figures, the warning, and no control characters of a client
   assert.match(text, /48\.5 °C \(soc\)/);
   assert.match(text, /2\.26 GHz/);
   assert.match(text, /warning +CPU 4: hot; cool it/);
+  assert.match(text, /^reserved +1\.4 MiB of -: - models, - sessions *$/m);
   assert.match(text, /a\?\[2J/);
   assert.not.ok(text.includes('\u001b'));
   assert.not.ok(/NaN|undefined|null/.test(text));
@@ -114,6 +120,12 @@ test('--once --json: one object, with the stream of a client that does not read'
   assert.ok(Number(stream['generated_tokens']) > 0);
   assert.is(stream['tokens_per_s'], 0);
   assert.ok(Number(now['rss_bytes']) > 1e6);
+  const [models, reserved, budget] = ['model_bytes', 'reserved_bytes', 'budget_bytes'].map((key) =>
+    Number(now[key]),
+  );
+  assert.ok(
+    models && reserved && budget && statSync(model).size <= models && models < reserved && reserved < budget,
+  );
   silent.socket.destroy();
 });
 
@@ -123,20 +135,22 @@ test('a pipe gets one look as plain text', async () => {
   assert.not.ok(text.includes('\u001b'));
 });
 
-/** Runs it in a terminal of its own until it has drawn, does something to it, and returns all that the terminal got. */
-async function inTerminal(
-  path: string,
-  act: (type: (keys: string) => void) => void,
-): Promise<[string, number]> {
-  const command = `${process.execPath} ${program} top --interval 0.1 --socket ${path}`;
-  const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+const command = (path: string): string =>
+  `${process.execPath} ${program} top --interval 0.1 --socket ${path}`;
+
+interface Act {
+  after: RegExp;
+  act: (type: (keys: string) => void) => void;
+}
+
+/** Runs a command in a terminal of its own, does something when the terminal got something, and returns all that it got. */
+async function inTerminal(line: string, ...acts: Act[]): Promise<[string, number]> {
+  const child = spawn('script', ['-qec', line, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
   let text = '';
-  let acted = false;
   child.stdout.on('data', (part: Buffer) => {
     text += part.toString();
-    if (acted || !text.includes('tokens/s')) return;
-    acted = true;
-    act((keys) => child.stdin.write(keys));
+    if (!acts[0]?.after.test(text)) return;
+    acts.shift()?.act((keys) => child.stdin.write(keys));
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
   const [code] = (await once(child, 'close')) as [number];
@@ -147,8 +161,11 @@ async function inTerminal(
 const noScript = missing('script');
 
 test.needs(noScript, 'in a terminal: Ctrl-C gives the terminal back, status 130', async () => {
-  const [text, code] = await inTerminal(daemon.path, (type) => {
-    type('\u0003');
+  const [text, code] = await inTerminal(command(daemon.path), {
+    after: /tokens\/s/,
+    act: (type) => {
+      type('\u0003');
+    },
   });
   assert.is(code, 130, text);
   assert.ok(text.includes(enter));
@@ -157,10 +174,63 @@ test.needs(noScript, 'in a terminal: Ctrl-C gives the terminal back, status 130'
 
 test.needs(noScript, 'in a terminal: so does a daemon that goes away, with its reason', async () => {
   const mortal = await DaemonProcess.start(['--model', model]);
-  const [text, code] = await inTerminal(mortal.path, () => void mortal.child.kill('SIGKILL'));
+  const [text, code] = await inTerminal(command(mortal.path), {
+    after: /tokens\/s/,
+    act: () => void mortal.child.kill('SIGKILL'),
+  });
   await mortal.ended;
   assert.is(code, 1, text);
   assert.match(text.slice(text.lastIndexOf(leave)), /ERR_CONNECTION_LOST/);
+});
+
+test.needs(
+  noScript ?? missing('bash'),
+  'in a terminal: Ctrl-Z gives it back until fg draws anew',
+  async () => {
+    const shell = `bash -mc '${command(daemon.path)}; echo "stopped: $?"; fg'`;
+    const [text, code] = await inTerminal(
+      shell,
+      {
+        after: /tokens\/s/,
+        act: (type) => {
+          type('\u001a');
+        },
+      },
+      {
+        after: /stopped: [^]*tokens\/s/,
+        act: (type) => {
+          type('\u0003');
+        },
+      },
+    );
+    assert.is(code, 130, text);
+    const [before = '', after = ''] = text.split(/stopped: 148\r\n/);
+    for (const part of [before, after]) {
+      assert.is(part.split(enter).length, 2, JSON.stringify(text));
+      assert.is(part.split(leave).length, 2, JSON.stringify(text));
+      assert.ok(part.lastIndexOf(leave) > part.lastIndexOf('tokens/s'), JSON.stringify(text));
+    }
+  },
+);
+
+test.needs(noScript, 'in a terminal: Ctrl-Z does nothing where no shell could continue it', async () => {
+  const [text, code] = await inTerminal(
+    command(daemon.path),
+    {
+      after: /tokens\/s/,
+      act: (type) => {
+        type('\u001a');
+      },
+    },
+    {
+      after: /\?1049l[^]*tokens\/s/,
+      act: (type) => {
+        type('\u0003');
+      },
+    },
+  );
+  assert.is(code, 130, text);
+  assert.ok(text.endsWith(leave), JSON.stringify(text.slice(-80)));
 });
 
 test.run();

@@ -17,6 +17,8 @@ export function figures(before: Snapshot, now: Snapshot) {
   const rate = (name: string): number | null => per(rise(name), seconds);
   const share = (part: string): number | null =>
     per(rise('spiked_active_columns_total', { part }), rise('spiked_columns_total', { part }));
+  const both = (a: number | null, b: number | null): number | null =>
+    a === null || b === null ? null : a + b;
   const bytesPerS = rate('spiked_touched_bytes_total');
   return {
     version: info.version,
@@ -39,8 +41,11 @@ export function figures(before: Snapshot, now: Snapshot) {
     /** Cores kept busy. */
     cpu_cores: rate('spiked_cpu_seconds_total'),
     rss_bytes: metrics.sum('spiked_memory_rss_bytes'),
-    model_bytes:
-      (metrics.sum('spiked_memory_weights_bytes') ?? 0) + (metrics.sum('spiked_memory_copied_bytes') ?? 0),
+    /** What the daemon may come to hold; without one it has no bound. */
+    budget_bytes: metrics.sum('spiked_memory_budget_bytes'),
+    /** Of the budget: promised. */
+    reserved_bytes: metrics.sum('spiked_memory_reserved_bytes'),
+    model_bytes: both(metrics.sum('spiked_memory_weights_bytes'), metrics.sum('spiked_memory_copied_bytes')),
     session_bytes: metrics.sum('spiked_memory_session_bytes'),
     temperatures_celsius: Object.fromEntries(
       metrics.all('spiked_temperature_celsius').map(({ labels, value }) => [labels['zone'] ?? '', value]),

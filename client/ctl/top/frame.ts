@@ -23,9 +23,10 @@ export function frame(now: Figures): string[] {
         'reads',
         `${known(now.read_gb_per_s, 2)} GB/s at least; active columns: mixer ${percent(now.active_share.mixer)}, ffn ${percent(now.active_share.ffn)}`,
       ],
+      ['memory', `${mib(now.rss_bytes)} resident`],
       [
-        'memory',
-        `${mib(now.rss_bytes)} resident, ${mib(now.model_bytes)} models, ${mib(now.session_bytes)} sessions`,
+        'reserved',
+        `${mib(now.reserved_bytes)} of ${mib(now.budget_bytes)}: ${mib(now.model_bytes)} models, ${mib(now.session_bytes)} sessions`,
       ],
       ['cores', `${known(now.cpu_cores, 2)} busy, ${clocks(now)}, ${temperature(now)}`],
       ...now.warnings.map((warning) => ['warning', warning]),
