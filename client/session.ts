@@ -28,10 +28,10 @@ export class Session {
     readonly seed: number | bigint,
   ) {}
 
-  /** Adds a text, or ids, and computes them. */
+  /** Adds a text, or ids, and computes them: all of them unless `timeout_ms` is given and the result says `timed_out`. */
   append(
     added: string | number[],
-    params: { bos?: boolean } = {},
+    params: { bos?: boolean; timeout_ms?: number } = {},
     options?: CallOptions,
   ): Promise<Result<'session.append'>> {
     const given = typeof added === 'string' ? { prompt: added } : { tokens: added };

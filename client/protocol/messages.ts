@@ -373,20 +373,24 @@ const sessionOpen = {
   errors: ['ERR_MODEL_NOT_FOUND', 'ERR_MODEL_UNSUPPORTED', 'ERR_RAM_BUDGET'],
 } satisfies MethodSpec;
 
-/** Adds ids to a session's text and computes them. A text gets BOS when it is the session's first, unless `bos` says otherwise. */
+/** Adds ids to a session's text and computes them, as many as `timeout_ms` allows. A text gets BOS when it is the session's first, unless `bos` says otherwise. */
 const sessionAppend = {
   params: z.strictObject({
     session: field.sessionId,
     ...prompt,
     bos: z.boolean().optional(),
+    timeout_ms: field.durationMs.optional(),
   }),
   result: z.object({
     session: field.sessionId,
+    /** All of them, unless `timed_out`. */
     appended_tokens: field.count,
     /** Of them: taken over from an earlier request that began alike. */
     cached_tokens: field.count,
     /** Ids of the whole text. */
     position: field.count,
+    /** The time was up: the first `appended_tokens` ids are part of the text, the others are not. */
+    timed_out: z.boolean(),
   }),
   errors: [
     'ERR_SESSION_CLOSED',

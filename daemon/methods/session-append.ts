@@ -7,32 +7,38 @@ export const sessionAppend: Handler<'session.append'> = async (params, { daemon,
   const { model } = session.setup;
   const prompt = { ...params, bos: params.bos ?? session.ids.length === 0 };
   checkOnePrompt('session.append', prompt);
+  const late = new AbortController();
   const append = new Computation(
     {
       name: 'session.append',
       owner: connection,
       model,
-      timeoutMs: undefined,
+      timeoutMs: params.timeout_ms,
       readIds: () => readPrompt(model, prompt, model.contextLimit - session.ids.length),
-      compute: async (ids) => ({ appended: ids.length, cached: await session.append(ids, daemon.counts) }),
+      compute: async (ids) => {
+        const { appended, cached } = await session.append(ids, daemon.counts, late.signal);
+        return { appended, cached, timedOut: appended < ids.length };
+      },
       abort: () => session.abort(),
+      late: { nothing: { appended: 0, cached: 0, timedOut: true }, stop: () => late.abort() },
     },
     daemon.scheduler,
     daemon.counts,
   );
   return session.use(
     'session.append',
-    () => append.cancel(),
+    () => append.cancel(`session ${params.session} was closed`),
     async () => {
       connection.jobs.add(append);
       try {
         append.submit();
-        const { appended, cached } = await append.result;
+        const { appended, cached, timedOut } = await append.result;
         return {
           session: params.session,
           appended_tokens: appended,
           cached_tokens: cached,
           position: session.ids.length,
+          timed_out: timedOut,
         };
       } finally {
         connection.jobs.delete(append);

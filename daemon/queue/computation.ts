@@ -14,6 +14,13 @@ export interface Work<T> {
   compute: (ids: Int32Array) => Promise<T>;
   /** Makes a compute that is under way reject soon. */
   abort: () => void;
+  /** What the end of its time does; without it that is ERR_TIMEOUT. */
+  late?: {
+    /** The result of a compute that has not begun. */
+    nothing: T;
+    /** Makes one that is under way end soon, with what there is. */
+    stop: () => void;
+  };
 }
 
 /** Work that has one answer and no events, from its place in the queue to its end. */
@@ -46,7 +53,7 @@ export class Computation<T> implements Job {
 
   /** Enters the queue. Whatever goes wrong is told by `result`. */
   submit(): void {
-    const { name, model, timeoutMs, readIds } = this.work;
+    const { model, timeoutMs, readIds } = this.work;
     model.acquire();
     try {
       this.scheduler.submit(this);
@@ -54,10 +61,7 @@ export class Computation<T> implements Job {
       this.fail(error);
       return;
     }
-    if (timeoutMs !== undefined) {
-      const late = new SpikedError('ERR_TIMEOUT', `${name}: expected an end within ${timeoutMs} ms`);
-      this.timer = setTimeout(() => this.stop(late), timeoutMs);
-    }
+    if (timeoutMs !== undefined) this.timer = setTimeout(() => this.timeIsUp(), timeoutMs);
     readIds().then(
       (ids) => {
         this.ids = ids;
@@ -89,10 +93,20 @@ export class Computation<T> implements Job {
     return true;
   }
 
-  cancel(): void {
-    this.stop(
-      new SpikedError('ERR_CANCELLED', `${this.work.name}: its session, its connection or the daemon ended`),
-    );
+  /** @param why  for whoever still waits for the answer */
+  cancel(why = 'the daemon stops, or its connection ended'): void {
+    this.stop(new SpikedError('ERR_CANCELLED', `${this.work.name}: ${why}`));
+  }
+
+  private timeIsUp(): void {
+    const { name, timeoutMs, late } = this.work;
+    if (!late) {
+      this.stop(new SpikedError('ERR_TIMEOUT', `${name}: expected an end within ${timeoutMs} ms`));
+    } else if (this.computing) late.stop();
+    else if (!this.over) {
+      this.close();
+      this.resolve(late.nothing);
+    }
   }
 
   private stop(reason: SpikedError): void {

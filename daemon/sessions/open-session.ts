@@ -85,16 +85,28 @@ export class OpenSession implements Sequence {
     }
   }
 
-  /** Feeds ids, the last one excepted; returns how many of them were taken over from the prefix cache. */
-  async append(ids: Int32Array, counts: Counts): Promise<number> {
+  /**
+   * Feeds ids, the last one excepted.
+   *
+   * @param stop  ends it after the pass that is under way; the text then has the ids so far
+   * @returns how many of them the text has got, and how many of those were taken over from the prefix cache
+   */
+  async append(
+    ids: Int32Array,
+    counts: Counts,
+    stop: AbortSignal,
+  ): Promise<{ appended: number; cached: number }> {
     const { native } = this.setup;
     const before = native.stats();
     const last = this.text.at(-1);
     const feed = last === undefined ? ids.subarray(0, -1) : joined(last, ids.subarray(0, -1));
+    let fed = 0;
     try {
       let seen = before;
-      for (let at = 0; at < feed.length; at += prefillChunk) {
-        await native.forward(feed.subarray(at, at + prefillChunk), { logits: 'none' });
+      while (fed < feed.length && !stop.aborted) {
+        const pass = feed.subarray(fed, fed + prefillChunk);
+        await native.forward(pass, { logits: 'none' });
+        fed += pass.length;
         const now = native.stats();
         counts.fed(seen, now);
         seen = now;
@@ -103,8 +115,10 @@ export class OpenSession implements Sequence {
       this.end('broken');
       throw error;
     }
-    this.text = this.text.concat(Array.from(ids));
-    return native.stats().cachedPositions - before.cachedPositions;
+    // One id is not fed: where the text had none, it comes from these.
+    const appended = last === undefined ? fed + 1 : fed;
+    this.text = this.text.concat(Array.from(ids.subarray(0, appended)));
+    return { appended, cached: native.stats().cachedPositions - before.cachedPositions };
   }
 
   /** Makes an append reject; the session ends with it. */

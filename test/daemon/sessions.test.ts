@@ -29,6 +29,7 @@ test.before(async () => {
   client = await daemon.client();
   endless = await DaemonProcess.start([
     ...['--model', bare, '--context', '1000000', '--max-tokens', '1000000', '--max-unread-bytes', '4096'],
+    ...['--max-connection-active', '1'],
   ]);
   far = await endless.client();
 });
@@ -188,6 +189,57 @@ test('so does a time limit, and one of text.generate gives what there is', async
   await refused(far.score({ tokens: many, timeout_ms: 1 }), 'ERR_TIMEOUT', /text.score: .* 1 ms/);
   assert.is((await far.score({ tokens: [1, 2] })).tokens.length, 2);
   await session.close();
+});
+
+test('an append ends with its time: what was appended is told, and the rest goes on from there', async () => {
+  const text = Array.from({ length: 4000 }, (_, i) => i % 500);
+  let partly = 0;
+  // Which limit comes in the middle of the work depends on the machine.
+  for (let tries = 0; partly === 0 && tries < 10; tries++) {
+    const session = await far.openSession();
+    for (let at = 0, timeout_ms = 1; at < text.length; timeout_ms *= 2) {
+      const rest = text.slice(at);
+      const result = await session.append(rest, { timeout_ms });
+      assert.is(result.timed_out, result.appended_tokens < rest.length);
+      at += result.appended_tokens;
+      assert.is(result.position, at);
+      if (result.timed_out && result.appended_tokens > 0) partly++;
+    }
+    const { tokens } = await session.generate({ ...free, seed: 1, max_tokens: 5 }).result;
+    assert.equal(
+      tokens,
+      (await far.generate({ tokens: text, ...free, seed: 1, max_tokens: 5 }).result).tokens,
+    );
+    await session.close();
+  }
+  assert.ok(partly > 0);
+});
+
+test('an append whose time is up before its turn adds nothing', async () => {
+  const session = await far.openSession();
+  await session.append([1]);
+  const busy = far.generate({ tokens: [1], ...greedy, max_tokens: 1_000_000 });
+  await busy[Symbol.asyncIterator]().next();
+  const result = await session.append([2, 3], { timeout_ms: 20 });
+  assert.equal(result, {
+    ...{ session: session.id, appended_tokens: 0, cached_tokens: 0, position: 1 },
+    timed_out: true,
+  });
+  void busy.cancel();
+  await busy.result;
+  assert.equal((await session.append([2, 3], { timeout_ms: 60_000 })).position, 3);
+  await session.close();
+});
+
+test('an append that a close ends says so', async () => {
+  const session = await far.openSession();
+  const busy = far.generate({ tokens: [1], ...greedy, max_tokens: 1_000_000 });
+  await busy[Symbol.asyncIterator]().next();
+  const append = refused(session.append([2]), 'ERR_CANCELLED', /^session.append: session \d+ was closed$/);
+  await session.close();
+  await append;
+  void busy.cancel();
+  await busy.result;
 });
 
 test('a reader that stays behind and then cancels leaves the session at what it was told', async () => {

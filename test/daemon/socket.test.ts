@@ -216,6 +216,22 @@ test('work that outlasts the drain time is cancelled with a last answer; new wor
   assert.equal(await ended, { code: 0, signal: null });
 });
 
+test('scores that outlast it are told what was cancelled and why, under way or waiting', async () => {
+  const daemon = await start(['--drain-ms', '0', '--context', '1000000']);
+  const raw = await RawClient.connect(daemon.path);
+  const tokens = Array.from({ length: 4000 }, (_, i) => i % 500);
+  const calls = Array.from({ length: 40 }, (_, i) => i + 1);
+  for (const id of calls) raw.send(0, id, 'text.score', [{ tokens }]);
+  await raw.result(1);
+  const ended = daemon.stop();
+  const answers = await Promise.all(calls.map((id) => raw.answer(id)));
+  const errors = answers.flatMap(([, , error]) => (Array.isArray(error) ? [String(error[1])] : []));
+  assert.ok(errors.length > 4, `${String(errors.length)} were cancelled`);
+  for (const error of errors)
+    assert.is(error, 'ERR_CANCELLED: text.score: the daemon stops, or its connection ended');
+  assert.is((await ended).code, 0);
+});
+
 test('a second signal ends it at once', async () => {
   const daemon = await start(['--drain-ms', '60000', '--context', '1000000', '--max-tokens', '1000000']);
   const raw = await RawClient.connect(daemon.path);
