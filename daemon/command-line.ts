@@ -3,6 +3,7 @@ import { defaultSocketPath } from '../client/protocol/index.js';
 import { logLevels, type GivenOptions } from './config.js';
 import { exitCodeText } from './exit-codes.js';
 import { limitNames, limitTable, type Limits } from './limits.js';
+import { limitOption, optionOf } from './setting-names.js';
 
 export interface CommandLine {
   /** What was given; the rest is left to the configuration file, then to the defaults. */
@@ -107,45 +108,32 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     .addHelpText('after', `\n${exitCodeText}`);
   for (const name of limitNames) {
     const { meaning, default: value } = limitTable[name];
-    command.option(`--${name.replaceAll('_', '-')} <n>`, `${meaning} (default: ${value})`, integer);
+    command.option(`--${limitOption(name)} <n>`, `${meaning} (default: ${value})`, integer);
   }
   const values: Record<string, unknown> = command.parse(argv).opts();
-  const number = (key: string): number | undefined => values[key] as number | undefined;
-  const text = (key: string): string | undefined => values[key] as string | undefined;
   const limits: Partial<Limits> = {};
   for (const name of limitNames) {
-    const value = number(name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
-    if (value !== undefined) limits[name] = value;
+    const value = values[attribute(limitOption(name))];
+    if (value !== undefined) limits[name] = value as number;
   }
   return {
-    configPath: text('config'),
+    configPath: values['config'] as string | undefined,
     untilStdinEnds: values['untilStdinEnds'] === true,
     options: {
-      models: values['model'] as string[] | undefined,
-      socketPath: text('socket'),
-      socketMode: text('socketMode'),
-      socketGroup: text('socketGroup'),
-      allowUids: values['allowUid'] as number[] | undefined,
-      allowGids: values['allowGid'] as number[] | undefined,
-      threads: number('threads'),
-      cpus: text('cpus'),
+      ...Object.fromEntries(
+        Object.entries(optionOf).map(([setting, option]) => [setting, values[attribute(option)]]),
+      ),
       loading: loadingOf(values),
-      isa: text('isa'),
-      activations: text('activations') as GivenOptions['activations'],
-      contextTokens: number('context'),
-      prefixCacheMib: number('prefixCache'),
-      ramBudgetBytes: number('ramBudget'),
-      logLevel: values['logLevel'] as GivenOptions['logLevel'],
-      logText: values['logText'] as boolean | undefined,
       // Commander gives a --no- option the value true where it is not said.
       selfTest: values['selfTest'] === false ? false : undefined,
-      drainMs: number('drainMs'),
-      slowReaderMs: number('slowReaderMs'),
-      sessionIdleMs: number('sessionIdleMs'),
-      messageMs: number('messageMs'),
       limits,
     },
   };
+}
+
+/** What Commander calls the value of an option. */
+function attribute(option: string): string {
+  return option.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function loadingOf(values: Record<string, unknown>): GivenOptions['loading'] {

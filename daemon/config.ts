@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { checkSocketPath, defaultSocketPath, describeIssue, SpikedError } from '../client/protocol/index.js';
+import {
+  checkSocketPath,
+  defaultSocketPath,
+  describeIssue,
+  SpikedError,
+  type NamePath,
+} from '../client/protocol/index.js';
 import { limitNames, limitTable, type LimitName } from './limits.js';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -118,11 +124,14 @@ export type DaemonOptions = z.input<typeof settings>;
 export type GivenOptions = { [K in keyof DaemonOptions]?: DaemonOptions[K] | undefined };
 export type Config = z.output<typeof settings> & { socketPath: string };
 
-/** @throws SpikedError ERR_CONFIG_INVALID or ERR_SOCKET_PATH naming the setting */
-export function readConfig(options: DaemonOptions): Config {
+/**
+ * @param name  how messages call a setting
+ * @throws SpikedError ERR_CONFIG_INVALID or ERR_SOCKET_PATH naming the setting
+ */
+export function readConfig(options: DaemonOptions, name?: NamePath): Config {
   const parsed = settings.safeParse(options);
   if (!parsed.success) {
-    throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options));
+    throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options, name));
   }
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();
   checkSocketPath(socketPath);

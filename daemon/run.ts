@@ -9,6 +9,7 @@ import { sayOnStderr } from './log.js';
 import { takeServiceEnvironment } from './service/environment.js';
 import { noServiceManager, ServiceManager } from './service/manager.js';
 import { statusOf } from './service/reports.js';
+import { namesOf } from './setting-names.js';
 import { startDaemon, type Daemon } from './start.js';
 
 /** The program after its signal handlers: reads the command line, serves until `stop` aborts, returns the exit code. */
@@ -23,7 +24,8 @@ export async function run(argv: readonly string[], stop: AbortController): Promi
       };
       process.stdin.on('end', abort).on('close', abort).on('error', abort).resume();
     }
-    const daemon = await startDaemon(await readOptions(commandLine), stop.signal, manager);
+    const names = namesOf(commandLine.options, commandLine.configPath);
+    const daemon = await startDaemon(await readOptions(commandLine), stop.signal, manager, names);
     let reloads = Promise.resolve();
     process.on('SIGHUP', () => {
       if (!stop.signal.aborted) reloads = reloads.then(() => reload(daemon, commandLine, manager));

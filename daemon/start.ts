@@ -1,5 +1,5 @@
 import type net from 'node:net';
-import { SpikedError } from '../client/protocol/index.js';
+import { describePath, SpikedError, type NamePath } from '../client/protocol/index.js';
 import {
   addon as loadAddon,
   cpusInUse,
@@ -39,19 +39,22 @@ export interface Daemon {
 }
 
 /**
- * A daemon that accepts connections. `abort` ends a start that takes long.
+ * A daemon that accepts connections.
  *
+ * @param abort  ends a start that takes long
+ * @param name   how messages call a setting
  * @throws SpikedError ERR_CONFIG_INVALID, ERR_SOCKET_IN_USE, ERR_SOCKET_PATH, ERR_FILE_NOT_FOUND, ERR_CHECK_FAILED, and what model.load throws
  */
 export async function startDaemon(
   options: DaemonOptions,
   abort?: AbortSignal,
   manager: ServiceManager = noServiceManager,
+  name: NamePath = describePath,
 ): Promise<Daemon> {
-  const config = readConfig(options);
+  const config = readConfig(options, name);
   const addon = loadAddon();
   const log = openLog(config.logLevel, (fd, waitMs) => addon.writable(fd, waitMs));
-  const bind = await prepareSocket(config, addon, manager.socketFd);
+  const bind = await prepareSocket(config, addon, manager.socketFd, name(['socketGroup']));
   const engine = addon.openEngine({
     threads: config.threads ?? defaultThreads(config.cpus),
     cpus: config.cpus,
@@ -63,7 +66,7 @@ export async function startDaemon(
   });
   try {
     const work = Promise.all([
-      openState(config, addon, engine, log, manager),
+      openState(config, addon, engine, log, manager, name(['models'])),
       config.selfTest ? selfTest(addon, engine.isa) : null,
     ]);
     const [state] = await unlessAborted(withPatience(manager, work), abort);
@@ -87,23 +90,24 @@ async function prepareSocket(
   { socketPath, socketMode, socketGroup }: Config,
   addon: Addon,
   activatedFd: number | undefined,
+  groupSetting: string,
 ): Promise<(accept: (socket: net.Socket) => void) => Promise<Listening>> {
   if (activatedFd !== undefined) {
     const path = addon.listeningSocket(activatedFd);
     return (accept) => adopt(activatedFd, path, accept);
   }
-  const gid = socketGroup === undefined ? undefined : groupId(socketGroup, addon);
+  const gid = socketGroup === undefined ? undefined : groupId(socketGroup, addon, groupSetting);
   await probe(socketPath, (fd) => addon.peerCredentials(fd));
   const rules = { path: socketPath, mode: parseInt(socketMode, 8), gid };
   return (accept) => listen(rules, addon, accept);
 }
 
-function groupId(group: string, addon: Addon): number {
+function groupId(group: string, addon: Addon, setting: string): number {
   const gid = /^\d+$/.test(group) ? Number(group) : addon.groupId(group);
   if (gid !== null) return gid;
   throw new SpikedError(
     'ERR_CONFIG_INVALID',
-    `"socket_group": expected a group of this system, found "${group}"`,
+    `${setting}: expected a group of this system, found "${group}"`,
   );
 }
 
@@ -126,13 +130,14 @@ async function openState(
   engine: NativeEngine,
   log: Logger,
   manager: ServiceManager,
+  modelSetting: string,
 ): Promise<DaemonState> {
-  const files = await ModelFiles.open(config.models);
+  const files = await ModelFiles.open(config.models, modelSetting);
   const [first] = await files.list();
   if (!first)
     throw new SpikedError(
       'ERR_MODEL_NOT_FOUND',
-      `--model ${config.models.join(', ')}: expected a .gguf file, found none`,
+      `${modelSetting} ${config.models.join(', ')}: expected a .gguf file, found none`,
     );
   const models = new ModelRegistry(engine, files, first.name, config.contextTokens, (path, model) =>
     openModelTokenizer(path, model, config.limits.max_text_bytes),

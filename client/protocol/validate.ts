@@ -44,19 +44,26 @@ export function parseEvent<E extends EventName>(event: E, raw: unknown): EventPa
   return params as EventParams<E>;
 }
 
+/** Names what a path leads to, for people. */
+export type NamePath = (path: readonly PropertyKey[]) => string;
+
+/** As in `"limits"."max_depth"` and `"stop"[2]`. */
+export const describePath: NamePath = (path) =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `."${clip(String(part))}"`))
+    .join('')
+    .replace(/^\./, '');
+
 /** One sentence for the first issue: where, what was expected, what was found. */
-export function describeIssue(error: z.ZodError, raw: unknown): string {
+export function describeIssue(error: z.ZodError, raw: unknown, name: NamePath = describePath): string {
   const issue = error.issues[0];
   if (!issue) return 'expected valid parameters';
   if (issue.code === 'unrecognized_keys') {
     return `unknown parameter ${issue.keys.map((key) => JSON.stringify(clip(key))).join(', ')}`;
   }
-  const where = issue.path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `."${clip(String(part))}"`))
-    .join('')
-    .replace(/^\./, '');
+  const where = issue.path.length === 0 ? 'parameters' : name(issue.path);
   const value = issue.path.reduce<unknown>(child, raw);
-  return `${where === '' ? 'parameters' : where}: expected ${expected(issue)}, found ${show(value)}`;
+  return `${where}: expected ${expected(issue)}, found ${show(value)}`;
 }
 
 function child(value: unknown, key: PropertyKey): unknown {

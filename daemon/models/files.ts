@@ -18,15 +18,18 @@ export class ModelFiles {
     private readonly folders: readonly string[],
   ) {}
 
-  /** @throws SpikedError ERR_FILE_NOT_FOUND, ERR_CONFIG_INVALID when a source is neither file nor folder or two share a name */
-  static async open(sources: readonly string[]): Promise<ModelFiles> {
+  /**
+   * @param setting  how messages call what named the sources
+   * @throws SpikedError ERR_FILE_NOT_FOUND, ERR_CONFIG_INVALID when a source is neither file nor folder or two share a name
+   */
+  static async open(sources: readonly string[], setting: string): Promise<ModelFiles> {
     const files: string[] = [];
     const folders: string[] = [];
     for (const source of sources) {
       const path = await realpath(source).catch(() => {
         throw new SpikedError(
           'ERR_FILE_NOT_FOUND',
-          `--model ${source}: expected a model file or a folder of them, found nothing`,
+          `${setting} ${source}: expected a model file or a folder of them, found nothing`,
         );
       });
       const entry = await stat(path);
@@ -35,7 +38,7 @@ export class ModelFiles {
       else
         throw new SpikedError(
           'ERR_CONFIG_INVALID',
-          `--model ${source}: expected a file or a folder, found neither`,
+          `${setting} ${source}: expected a file or a folder, found neither`,
         );
     }
     const opened = new ModelFiles(files, folders);
@@ -45,7 +48,7 @@ export class ModelFiles {
       if (other !== undefined) {
         throw new SpikedError(
           'ERR_CONFIG_INVALID',
-          `--model: expected one file for the name "${name}", found ${other} and ${path}`,
+          `${setting}: expected one file for the name "${name}", found ${other} and ${path}`,
         );
       }
       seen.set(name, path);

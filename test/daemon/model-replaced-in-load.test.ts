@@ -36,7 +36,7 @@ async function registry(meanwhile: () => Promise<void> | void): Promise<ModelReg
     await meanwhile();
     return openModelTokenizer(file, model, 1000);
   };
-  return new ModelRegistry(engine, await ModelFiles.open([path]), 'model', undefined, open);
+  return new ModelRegistry(engine, await ModelFiles.open([path], 'models'), 'model', undefined, open);
 }
 
 test('weights and tokenizer are always those of one file', async () => {

@@ -47,7 +47,7 @@ test('a group by number and by name; one that does not exist is named', async ()
   assert.is(lstatSync(daemon.path).gid, gid);
   const none = spawn('--socket-group', 'no-such-group');
   assert.is((await none.ended).code, 78);
-  assert.match(none.stderr, /"socket_group": expected a group of this system, found "no-such-group"/);
+  assert.match(none.stderr, /--socket-group: expected a group of this system, found "no-such-group"/);
 });
 
 test.needs(notRoot, 'a group that is not its own', async () => {

@@ -299,9 +299,9 @@ test('each way to fail has its exit code and one line that names the thing', asy
     [
       ['--model', model, '--threads', '0'],
       78,
-      /ERR_CONFIG_INVALID: "threads": expected a number at least 1, found 0/,
+      /ERR_CONFIG_INVALID: --threads: expected a number at least 1, found 0/,
     ],
-    [['--model', model, '--max-depth', '2'], 78, /ERR_CONFIG_INVALID: "limits"."max_depth"/],
+    [['--model', model, '--max-depth', '2'], 78, /ERR_CONFIG_INVALID: --max-depth: /],
     [['--model', model, '--no-such'], 2, /unknown option '--no-such'/],
     [['--model', model, 'extra'], 2, /too many arguments/],
     [['--model', model, '--log-level', 'loud'], 2, /log-level/],
