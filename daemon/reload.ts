@@ -25,7 +25,7 @@ export interface Reloaded {
 }
 
 /**
- * Takes over what may change while the daemon runs. Connections keep the limits of messages and reading that they began with.
+ * Takes over what may change while the daemon runs, for open connections, too.
  *
  * @throws SpikedError ERR_CONFIG_INVALID, ERR_SOCKET_PATH; then nothing has changed
  */

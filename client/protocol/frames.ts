@@ -32,8 +32,14 @@ export class FrameReader {
   private end = 0;
   private readonly scanner: MessageScanner;
 
-  constructor(limits: WireLimits) {
+  constructor(private limits: WireLimits) {
     this.scanner = new MessageScanner(limits);
+  }
+
+  /** For the messages that begin from now on. */
+  setLimits(limits: WireLimits): void {
+    this.limits = limits;
+    if (this.pendingBytes === 0) this.scanner.reset(limits);
   }
 
   /** Bytes of an unfinished message. */
@@ -63,7 +69,7 @@ export class FrameReader {
     const frame = bytes.subarray(0, result.end);
     this.start += result.end;
     if (this.start === this.end) this.giveBack();
-    this.scanner.reset();
+    this.scanner.reset(this.limits);
     return { value: decode(frame), sizeBytes: result.end, utf8: result.utf8 };
   }
 

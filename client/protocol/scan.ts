@@ -21,10 +21,11 @@ export class MessageScanner {
   private readonly open: number[] = [1];
   private utf8 = true;
 
-  constructor(private readonly limits: WireLimits) {}
+  constructor(private limits: WireLimits) {}
 
   /** Starts at the first byte of a new message. */
-  reset(): void {
+  reset(limits: WireLimits = this.limits): void {
+    this.limits = limits;
     this.position = 0;
     this.utf8 = true;
     this.open.length = 1;

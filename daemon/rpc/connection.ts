@@ -14,13 +14,18 @@ import type { Logger } from '../log.js';
 import type { Job } from '../queue/scheduler.js';
 import { Outbox } from './outbox.js';
 
-export interface ConnectionOptions {
-  /** Counts from 1; the log has it too. */
-  id: number;
+/** What a reload may change. */
+export interface ConnectionSettings {
   limits: WireLimits;
   maxUnreadBytes: number;
   slowReaderMs: number;
   messageMs: number;
+}
+
+export interface ConnectionOptions {
+  /** Counts from 1; the log has it too. */
+  id: number;
+  settings: ConnectionSettings;
   log: Logger;
   /** A whole message; `utf8` is false when some text in it is not UTF-8. */
   onMessage: (connection: Connection, message: unknown, utf8: boolean) => void;
@@ -46,6 +51,7 @@ export class Connection {
   readonly log: Logger;
   readonly id: number;
 
+  private settings: ConnectionSettings;
   private readonly frames: FrameReader;
   private readonly outbox: Outbox;
   private readonly inFlight = new Set<number>();
@@ -60,10 +66,9 @@ export class Connection {
   ) {
     this.log = options.log;
     this.id = options.id;
-    this.frames = new FrameReader(options.limits);
-    this.outbox = new Outbox(socket, {
-      maxUnreadBytes: options.maxUnreadBytes,
-      slowReaderMs: options.slowReaderMs,
+    this.settings = options.settings;
+    this.frames = new FrameReader(options.settings.limits);
+    this.outbox = new Outbox(socket, options.settings, {
       onRelieved: () => {
         this.read();
         options.onRelieved();
@@ -90,6 +95,13 @@ export class Connection {
     socket.once('close', () => {
       this.closed();
     });
+  }
+
+  /** In force for the next message, the next write, the next wait. */
+  set(settings: ConnectionSettings): void {
+    this.settings = settings;
+    this.frames.setLimits(settings.limits);
+    this.outbox.set(settings);
   }
 
   get congested(): boolean {
@@ -144,16 +156,18 @@ export class Connection {
     this.cancelJobs();
   }
 
-  /** Sends what is written and ends; a peer that does not take it is cut off. */
+  /** Sends what is written and ends; a peer that takes nothing of it for slowReaderMs is cut off. */
   end(): void {
     if (this.ending) return;
     this.ending = true;
     clearTimeout(this.messageTimer);
-    const cutOff = (): void => void this.socket.destroy();
     // Unread input would turn the close into a reset that can hide the last answers: it is read and thrown away.
     this.socket.resume();
-    this.socket.end(() => setTimeout(cutOff, lingerMs).unref());
-    setTimeout(cutOff, this.options.slowReaderMs).unref();
+    this.outbox.watchUntilStop();
+    this.socket.end(() => {
+      this.outbox.stop();
+      setTimeout(() => this.socket.destroy(), lingerMs).unref();
+    });
   }
 
   private get stalled(): boolean {
@@ -183,11 +197,11 @@ export class Connection {
   private watchMessage(): void {
     const unfinished = this.frames.pendingBytes > 0 && !this.stalled && !this.ending;
     if (!unfinished) this.forgetMessage();
-    else this.messageTimer ??= setTimeout(() => this.messageLate(), this.options.messageMs);
+    else this.messageTimer ??= setTimeout(() => this.messageLate(), this.settings.messageMs);
   }
 
   private messageLate(): void {
-    const { messageMs } = this.options;
+    const { messageMs } = this.settings;
     const text = `a message: expected its end within ${messageMs} ms, found ${this.frames.pendingBytes} bytes of it`;
     this.protocolError(new SpikedError('ERR_TIMEOUT', text));
   }

@@ -1,7 +1,8 @@
 import type net from 'node:net';
 import { SpikedError } from '../../client/protocol/index.js';
+import type { Config } from '../config.js';
 import type { DaemonState } from '../state.js';
-import { Connection, turnAway } from './connection.js';
+import { Connection, turnAway, type ConnectionSettings } from './connection.js';
 import { dispatch } from './dispatch.js';
 import { isAllowed, peerOf, type Peer } from './peer.js';
 
@@ -35,14 +36,7 @@ export class Connections {
     const id = this.nextId++;
     const connection = new Connection(socket, {
       id,
-      limits: {
-        maxFrameBytes: limits.max_frame_bytes,
-        maxDepth: limits.max_depth,
-        maxItems: limits.max_items,
-      },
-      maxUnreadBytes: limits.max_unread_bytes,
-      slowReaderMs: config.slowReaderMs,
-      messageMs: config.messageMs,
+      settings: settingsOf(config),
       log: log.child({ connection: id, uid: peer?.uid }),
       onMessage: (from, message, utf8) => {
         dispatch(this.daemon, from, message, utf8);
@@ -64,10 +58,11 @@ export class Connections {
     });
   }
 
-  /** Holds the open ones to allow-lists that have changed. */
+  /** Holds the open ones to a configuration that has changed: limits, patience, allow-lists. */
   reload(): void {
     const { config } = this.daemon;
     for (const { connection, peer } of this.open.values()) {
+      connection.set(settingsOf(config));
       if (isAllowed(config, peer)) continue;
       connection.log.warn('ending a connection whose peer is not allowed any more');
       connection.close(forbidden(peer));
@@ -88,6 +83,19 @@ export class Connections {
     await Promise.all(ended);
     clearTimeout(timer);
   }
+}
+
+function settingsOf({ limits, slowReaderMs, messageMs }: Config): ConnectionSettings {
+  return {
+    limits: {
+      maxFrameBytes: limits.max_frame_bytes,
+      maxDepth: limits.max_depth,
+      maxItems: limits.max_items,
+    },
+    maxUnreadBytes: limits.max_unread_bytes,
+    slowReaderMs,
+    messageMs,
+  };
 }
 
 function named(peer: Peer | null): object {

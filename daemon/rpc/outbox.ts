@@ -1,9 +1,12 @@
 import type net from 'node:net';
 import { encodeFinite } from '../../client/protocol/index.js';
 
-export interface OutboxOptions {
+export interface OutboxSettings {
   maxUnreadBytes: number;
   slowReaderMs: number;
+}
+
+interface Listener {
   /** The peer has caught up. */
   onRelieved: () => void;
   /** The peer made no progress for slowReaderMs. */
@@ -17,12 +20,18 @@ export interface OutboxOptions {
  */
 export class Outbox {
   private behind = false;
+  private untilStop = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly socket: net.Socket,
-    private readonly options: OutboxOptions,
+    private settings: OutboxSettings,
+    private readonly listener: Listener,
   ) {}
+
+  set(settings: OutboxSettings): void {
+    this.settings = settings;
+  }
 
   /** Too much is unread: nothing that can wait should be added. Ends when half of what is allowed is left. */
   get congested(): boolean {
@@ -32,9 +41,9 @@ export class Outbox {
   send(message: readonly unknown[]): void {
     if (!this.socket.writable) return;
     this.socket.write(encodeFinite(message), this.taken);
-    if (this.behind || this.socket.writableLength <= this.options.maxUnreadBytes) return;
+    if (this.behind || this.socket.writableLength <= this.settings.maxUnreadBytes) return;
     this.behind = true;
-    this.watch();
+    if (!this.untilStop) this.watch();
   }
 
   /** Everything that `work` sends goes in one write. */
@@ -47,24 +56,30 @@ export class Outbox {
     }
   }
 
+  /** Nothing more will be written: what is left must be taken without a halt, however little it is. */
+  watchUntilStop(): void {
+    this.untilStop = true;
+    if (!this.behind) this.watch();
+  }
+
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
   }
 
   private readonly taken = (): void => {
-    if (!this.behind || this.socket.writableLength > this.options.maxUnreadBytes / 2) return;
+    if (!this.behind || this.socket.writableLength > this.settings.maxUnreadBytes / 2) return;
     this.behind = false;
-    this.stop();
-    this.options.onRelieved();
+    if (!this.untilStop) this.stop();
+    this.listener.onRelieved();
   };
 
   private watch(): void {
     const before = takenBytes(this.socket);
     this.timer = setTimeout(() => {
       if (takenBytes(this.socket) > before) this.watch();
-      else this.options.onTooSlow();
-    }, this.options.slowReaderMs);
+      else this.listener.onTooSlow();
+    }, this.settings.slowReaderMs);
   }
 }
 

@@ -135,10 +135,17 @@ test('a SIGHUP takes over what may change, names what needs a restart, and keeps
   await other.close();
   await says('"msg":"disconnected"');
 
-  // Whoever is connected is held to the new lists, too.
+  // Whoever is connected is held to new limits of messages from the next one on, and to new lists at once.
+  const third = await daemon.client();
+  const score = () => third.score({ tokens: Array.from({ length: 100 }, () => 1) });
+  assert.is((await score()).tokens.length, 100);
+  await reloaded({ ...base, limits: { ...limits, max_items: 64 }, log_level: 'debug' }, '"max_items"');
+  const long: unknown = await score().catch((thrown: unknown) => thrown);
+  assert.match((long as Error).message, /at most 64 items/);
+  await third.closed;
   await reloaded(
     { ...base, allow_uids: [4_242_424], log_level: 'debug' },
-    '"changed":["allow_uids","max_tokens"]',
+    '"changed":["allow_uids","max_items","max_tokens"]',
   );
   await client.closed;
   assert.is((await daemon.stop()).code, 0);
