@@ -6,6 +6,7 @@ import { evalCommand } from './eval.js';
 import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
 import { logitsCommand } from './logits.js';
+import { meterCommand } from './meter.js';
 import { metricsCommand } from './metrics.js';
 import { modelsCommand } from './models.js';
 import { runCommand } from './run.js';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     synthCommand(),
     evalCommand(),
     benchCommand(),
+    meterCommand(),
     serviceCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));

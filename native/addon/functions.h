@@ -24,6 +24,8 @@ Napi::Value notify_systemd(const Napi::CallbackInfo& info);
 Napi::Value listening_socket(const Napi::CallbackInfo& info);
 Napi::Value group_id(const Napi::CallbackInfo& info);
 Napi::Value try_lock(const Napi::CallbackInfo& info);
+Napi::Value open_pty(const Napi::CallbackInfo& info);
+Napi::Value pty_baud(const Napi::CallbackInfo& info);
 
 }  // namespace spiked::addon
 

@@ -37,6 +37,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["listeningSocket"] = Napi::Function::New<listening_socket>(env, "listeningSocket");
   exports["groupId"] = Napi::Function::New<group_id>(env, "groupId");
   exports["tryLock"] = Napi::Function::New<try_lock>(env, "tryLock");
+  exports["openPty"] = Napi::Function::New<open_pty>(env, "openPty");
+  exports["ptyBaud"] = Napi::Function::New<pty_baud>(env, "ptyBaud");
   return exports;
 }
 

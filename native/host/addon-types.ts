@@ -470,4 +470,11 @@ export interface Addon {
   groupId(name: string): number | null;
   /** Takes the exclusive lock (flock) of an open file or folder, which ends with its descriptor; false when somebody else holds it. */
   tryLock(fd: number): boolean;
+  /**
+   * A new pseudo-terminal without echo or line editing: the descriptor of its master, which the caller closes, and the path that others
+   * open as a serial port.
+   */
+  openPty(): { fd: number; path: string };
+  /** Bits a second that the other end of a pseudo-terminal set last, by its master; null for one that no meter has. */
+  ptyBaud(fd: number): number | null;
 }
