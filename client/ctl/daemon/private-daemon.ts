@@ -23,16 +23,27 @@ export interface PrivateDaemon {
   stop(): Promise<void>;
 }
 
+export interface PrivateDaemonOptions {
+  /** Further options of its command line. */
+  readonly args?: readonly string[];
+  /** The caller ends daemon and process in its own order when the process is told to stop. */
+  readonly callerHandlesSignals?: boolean;
+}
+
 /**
  * Starts a daemon with one model and waits until it answers.
  *
  * @throws SpikedError what the daemon reported when it ended instead, ERR_TIMEOUT when it says nothing
  */
-export async function startPrivateDaemon(model: string): Promise<PrivateDaemon> {
+export async function startPrivateDaemon(
+  model: string,
+  options: PrivateDaemonOptions = {},
+): Promise<PrivateDaemon> {
   const folder = await mkdtemp(join(tmpdir(), 'spiked-'));
   const socketPath = join(folder, 'spiked.sock');
   const args = ['--socket', socketPath, '--model', model, '--log-level', 'error', '--until-stdin-ends'];
   args.push('--no-self-test'); // one command should not wait for it
+  args.push(...(options.args ?? []));
   // Its own process group: Ctrl-C reaches the command alone, which cancels and then stops the daemon in order. The pipe at
   // its standard input ends it even when the command is killed.
   const child = spawn(process.execPath, [daemonProgram, ...args], {
@@ -45,7 +56,7 @@ export async function startPrivateDaemon(model: string): Promise<PrivateDaemon> 
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', leave);
-  const handlers = stopSignals.map(
+  const handlers = (options.callerHandlesSignals === true ? [] : stopSignals).map(
     (signal) => [signal, () => process.exit(128 + constants.signals[signal])] as const,
   );
   for (const [signal, handler] of handlers) process.on(signal, handler);
