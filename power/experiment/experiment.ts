@@ -39,7 +39,10 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
   const trouble = new AbortController();
   let trace: TraceWriter | undefined;
   let journal: Journal | undefined;
-  let failure: unknown = null;
+  const failures: Error[] = [];
+  const fail = (error: unknown) => {
+    failures.push(error instanceof Error ? error : new Error(String(error)));
+  };
   try {
     signal.throwIfAborted();
     const environment = await options.subject.describe();
@@ -63,13 +66,13 @@ export async function runExperiment(options: ExperimentOptions): Promise<void> {
       meter.traits,
     );
   } catch (error) {
-    failure = error;
+    fail(error);
   }
   await meter.stop();
-  await trace?.close().catch((error: unknown) => (failure ??= error));
-  await journal?.add({ kind: 'end', part, ...endOf(failure) }).catch((error: unknown) => (failure ??= error));
+  await trace?.close().catch(fail);
+  await journal?.add({ kind: 'end', part, ...endOf(failures[0]) }).catch(fail);
   await journal?.close();
-  if (failure !== null) throw failure;
+  if (failures[0] !== undefined) throw failures[0];
 }
 
 function header(meter: Meter, { meter: given }: Plan): Parameters<typeof createTrace>[1] {
@@ -86,9 +89,9 @@ function header(meter: Meter, { meter: given }: Plan): Parameters<typeof createT
   };
 }
 
-function endOf(failure: unknown): { how: 'complete' } | { how: 'aborted' | 'failed'; why: string } {
-  if (failure === null) return { how: 'complete' };
-  if (!(failure instanceof SpikedError)) return { how: 'failed', why: String(failure) };
+function endOf(failure: Error | undefined): { how: 'complete' } | { how: 'aborted' | 'failed'; why: string } {
+  if (failure === undefined) return { how: 'complete' };
+  if (!(failure instanceof SpikedError)) return { how: 'failed', why: failure.message };
   if (failure.code === 'ERR_CANCELLED') return { how: 'aborted', why: failure.message };
   return { how: 'failed', why: `${failure.code}: ${failure.message}` };
 }

@@ -82,11 +82,12 @@ export class MeterFeed implements MeterSink {
 
   private async until(holds: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    while (!holds() && !limit.aborted)
-      await new Promise<void>((resolve) => {
-        this.waiting.push(resolve);
-        limit.addEventListener('abort', () => resolve(), { once: true });
-      });
+    const wake = () => {
+      for (const resolve of this.waiting.splice(0)) resolve();
+    };
+    limit.addEventListener('abort', wake, { once: true });
+    while (!holds() && !limit.aborted) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    limit.removeEventListener('abort', wake);
     signal.throwIfAborted();
     return holds();
   }

@@ -39,11 +39,12 @@ export async function warmUp(context: Context, tokens: number): Promise<Map<stri
     .finally(() => enough.abort());
   try {
     const either = AbortSignal.any([signal, enough.signal]);
-    for (let i = 0; !either.aborted; i++) {
+    const ended = () => either.aborted;
+    for (let i = 0; !ended(); i++) {
       const arm = plan.arms[i % plan.arms.length]?.name ?? '';
       const run = await subject.generate(arm, tokens, either);
       signal.throwIfAborted();
-      if (run.failure !== null && !either.aborted) throw run.failure;
+      if (run.failure !== null && !ended()) throw run.failure;
       const rate = rateOf(run.marksNs, fewestSeconds);
       if (rate !== null) fastest.set(arm, Math.max(rate, fastest.get(arm) ?? 0));
     }
