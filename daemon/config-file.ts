@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { z } from 'zod';
 import { describeIssue, SpikedError } from '../client/protocol/index.js';
 import { settings, type DaemonOptions, type GivenOptions } from './config.js';
@@ -15,6 +16,21 @@ const file = z.strictObject({
   ),
 });
 
+const maxBytes = 1 << 20;
+
+/** A pipe would hold a thread until somebody writes to it, and the process with it at its end; a device may never end. */
+async function readText(path: string): Promise<string> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const entry = await handle.stat();
+    if (!entry.isFile()) throw new Error('something else than a regular file');
+    if (entry.size > maxBytes) throw new Error(`${entry.size} bytes, more than ${maxBytes}`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
 /** The JSON schema of a configuration file; systemd/config.schema.json is a copy. */
 export function configSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(file, { io: 'input' });
@@ -28,7 +44,7 @@ export function configSchema(): Record<string, unknown> {
  */
 export async function readConfigFile(path: string): Promise<GivenOptions> {
   const invalid = (text: string): SpikedError => new SpikedError('ERR_CONFIG_INVALID', `${path}: ${text}`);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const text = await readText(path).catch((error: unknown) => {
     throw invalid(`expected a configuration file, found ${(error as Error).message}`);
   });
   let raw: unknown;

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { combine, configSchema, readConfigFile } from '../../daemon/config-file.js';
 import { assert, root, suite, tempDir } from '../tools/suite.js';
@@ -149,6 +150,35 @@ test('a SIGHUP takes over what may change, names what needs a restart, and keeps
   );
   await client.closed;
   assert.is((await daemon.stop()).code, 0);
+});
+
+test('what is no file of a few settings is refused without waiting for it, at the start and by a SIGHUP, and the stop ends', async () => {
+  const config = configFile({ models: [model] });
+  const daemon = spawn(['--config', config]);
+  await daemon.ready();
+  const put: [make: (path: string) => void, text: RegExp][] = [
+    [(path) => execFileSync('mkfifo', [path]), /something else than a regular file/],
+    [(path) => symlinkSync('/dev/zero', path), /something else than a regular file/],
+    [(path) => mkdirSync(path), /something else than a regular file/],
+    [(path) => symlinkSync(path, path), /ELOOP/],
+    [(path) => writeFileSync(path, Buffer.alloc(2 ** 20 + 1, ' ')), /1048577 bytes, more than 1048576/],
+  ];
+  for (const [make, text] of put) {
+    rmSync(config, { recursive: true });
+    make(config);
+    const before = daemon.stderr.length;
+    daemon.child.kill('SIGHUP');
+    const end = performance.now() + 20_000;
+    while (!text.test(daemon.stderr.slice(before))) {
+      assert.ok(performance.now() < end, `expected ${String(text)}, found ${daemon.stderr.slice(before)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const started = spawn(['--config', config]);
+    assert.equal(await started.ended, { code: 78, signal: null });
+    assert.match(started.stderr, text);
+  }
+  assert.equal(await daemon.stop(), { code: 0, signal: null });
+  rmSync(config);
 });
 
 test('the schema file is that of the settings', () => {

@@ -14,6 +14,33 @@ const patienceMs = 60_000;
 const mark = 'max_items';
 const firstMark = 5000;
 
+/** Settings with other values for everything that a running daemon takes over, none of which turns anybody away. */
+export function changedSettings(random: Random, settings: object, markValue: number): object {
+  return {
+    ...settings,
+    log_level: random.pick(['warn', 'error', 'warn', 'error', 'info']),
+    log_text: random.below(2) === 0,
+    drain_ms: 5000 + random.below(5000),
+    slow_reader_ms: 30_000 + random.below(30_000),
+    message_ms: 30_000 + random.below(30_000),
+    session_idle_ms: 600_000 + random.below(600_000),
+    limits: {
+      [mark]: markValue,
+      max_active: 2 + random.below(3),
+      max_connection_active: 8 + random.below(9),
+      max_queue: 128 + random.below(128),
+      max_connection_queue: 64 + random.below(64),
+      max_sessions: 64 + random.below(64),
+      max_connection_sessions: 16 + random.below(16),
+      max_connections: 64 + random.below(64),
+      max_tokens: 4096 + random.below(4096),
+      max_depth: 32 + random.below(8),
+      max_frame_bytes: 2 ** 20 + random.below(2 ** 20),
+      max_unread_bytes: 2 ** 18 + random.below(2 ** 18),
+    },
+  };
+}
+
 export class Reloader extends Checks {
   /** Files that came into force. */
   reloads = 0;
@@ -42,37 +69,9 @@ export class Reloader extends Checks {
     this.add(connection);
   }
 
-  /** Everything that a running daemon takes over, but for what would turn somebody away. */
-  changed(markValue: number): object {
-    const { random } = this;
-    return {
-      ...this.settings,
-      log_level: random.pick(['warn', 'error', 'warn', 'error', 'info']),
-      log_text: random.below(2) === 0,
-      drain_ms: 5000 + random.below(5000),
-      slow_reader_ms: 30_000 + random.below(30_000),
-      message_ms: 30_000 + random.below(30_000),
-      session_idle_ms: 600_000 + random.below(600_000),
-      limits: {
-        [mark]: markValue,
-        max_active: 2 + random.below(3),
-        max_connection_active: 8 + random.below(9),
-        max_queue: 128 + random.below(128),
-        max_connection_queue: 64 + random.below(64),
-        max_sessions: 64 + random.below(64),
-        max_connection_sessions: 16 + random.below(16),
-        max_connections: 64 + random.below(64),
-        max_tokens: 4096 + random.below(4096),
-        max_depth: 32 + random.below(8),
-        max_frame_bytes: 2 ** 20 + random.below(2 ** 20),
-        max_unread_bytes: 2 ** 18 + random.below(2 ** 18),
-      },
-    };
-  }
-
   private async whole(connection: Audited): Promise<void> {
     const value = firstMark + this.reloads + 1;
-    putFile(this.file, JSON.stringify(this.changed(value)));
+    putFile(this.file, JSON.stringify(changedSettings(this.random, this.settings, value)));
     // Now and then several times: more than one reading of a file is none the worse.
     for (let signals = this.random.pick([1, 1, 1, 20]); signals > 0; signals--)
       this.daemon.child.kill('SIGHUP');
@@ -81,15 +80,16 @@ export class Reloader extends Checks {
   }
 
   private async broken(connection: Audited): Promise<void> {
-    const good = JSON.stringify(this.changed(4242));
+    const unwanted = changedSettings(this.random, this.settings, 4242);
+    const good = JSON.stringify(unwanted);
     putFile(
       this.file,
       this.random.pick([
         '',
         good.slice(0, good.length >> 1),
-        JSON.stringify({ ...this.changed(4242), colour: 'green' }),
-        JSON.stringify({ ...this.changed(4242), limits: { [mark]: 4242, max_active: 0 } }),
-        JSON.stringify({ ...this.changed(4242), log_level: 'loud' }),
+        JSON.stringify({ ...unwanted, colour: 'green' }),
+        JSON.stringify({ ...unwanted, limits: { [mark]: 4242, max_active: 0 } }),
+        JSON.stringify({ ...unwanted, log_level: 'loud' }),
         Buffer.from([0xff, 0xfe, 0x00]),
       ]),
     );
