@@ -27,8 +27,15 @@ export async function run(argv: readonly string[], stop: AbortController): Promi
     const names = namesOf(commandLine.options, commandLine.configPath);
     const daemon = await startDaemon(await readOptions(commandLine), stop.signal, manager, names);
     let reloads = Promise.resolve();
+    let waiting = false;
     process.on('SIGHUP', () => {
-      if (!stop.signal.aborted) reloads = reloads.then(() => reload(daemon, commandLine, manager));
+      // The reload that has yet to begin reads the file as it is then.
+      if (waiting) return;
+      waiting = true;
+      reloads = reloads.then(async () => {
+        waiting = false;
+        if (!stop.signal.aborted) await reload(daemon, commandLine, manager);
+      });
     });
     process.stdout.on('error', () => undefined);
     process.stdout.write(`spiked: ready at ${daemon.address}, pid ${process.pid}\n`);

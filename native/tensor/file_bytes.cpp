@@ -66,7 +66,8 @@ FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
 
 Result<FileBytes> FileBytes::map(const std::string& path) {
   FileBytes out;
-  out.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe would hold the thread until somebody writes to it.
+  out.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (out.fd_ < 0) {
     const int e = errno;
     const bool absent = e == ENOENT || e == ENOTDIR;

@@ -1,5 +1,6 @@
 /** Files that come to a model's path while it is being loaded. */
-import { copyFileSync, renameSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SpikedError } from '../../client/protocol/index.js';
@@ -90,6 +91,19 @@ test('files that never stop coming end the load with an error; what was loaded b
   assert.is(opened, 4);
   assert.is(restless.get('model'), before);
   await restless.close();
+});
+
+test('a pipe in its place is refused, not waited for; what was loaded before stays', async () => {
+  const models = await registry(() => undefined);
+  const before = await models.load('model');
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  const error: unknown = await models.load('model').catch((thrown: unknown) => thrown);
+  rmSync(path);
+  assert.is((error as SpikedError).code, 'ERR_FILE_IO');
+  assert.match((error as SpikedError).message, /model\.gguf: expected a regular file/);
+  assert.is(models.get('model'), before);
+  await models.close();
 });
 
 test.run();

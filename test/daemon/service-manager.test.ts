@@ -76,6 +76,27 @@ test.needs(
   },
 );
 
+/** Loaded before the daemon: a SIGUSR2 becomes many SIGHUPs in one turn, as a process that was not scheduled for a while gets them. */
+const storm = `process.on('SIGUSR2', () => { for (let i = 0; i < 200; i++) process.emit('SIGHUP'); })`;
+
+test.needs(noPython, 'a storm of SIGHUPs is one reload or two, and none after a stop', async () => {
+  const manager = await startManager();
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(storm)}` };
+  const daemon = serve(manager, [], env);
+  await manager.until('READY', () => manager.lines.includes('READY=1'));
+  daemon.child.kill('SIGUSR2');
+  await manager.until('READY again', () => {
+    const reloads = manager.count('RELOADING=1');
+    return reloads > 0 && manager.count('READY=1') === 1 + reloads;
+  });
+  daemon.child.kill('SIGUSR2');
+  assert.equal(await daemon.stop(), { code: 0, signal: null });
+  const reloads = manager.count('RELOADING=1');
+  assert.ok(reloads >= 1 && reloads <= 4, `${String(reloads)} reloads`);
+  const { lines } = manager;
+  assert.ok(lines.lastIndexOf('RELOADING=1') < lines.indexOf('STOPPING=1'));
+});
+
 test.needs(noPython, 'an abstract address, and the status while requests are active', async () => {
   const manager = await startManager(`@spiked-test-${String(process.pid)}`);
   const daemon = serve(manager, ['--context', '1000000', '--max-tokens', '1000000', '--drain-ms', '0']);
