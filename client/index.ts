@@ -7,6 +7,7 @@ export {
   defaultSocketPath,
   errorTable,
   isErrorCode,
+  parseParams,
   SpikedError,
   usualSocketPaths,
   type ErrorCode,

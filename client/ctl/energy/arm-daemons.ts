@@ -1,6 +1,6 @@
 import type { Plan } from '../../../power/experiment/plan.js';
-import { connect, SpikedError, type Client } from '../../index.js';
-import type { ModelInfoMessage } from '../../protocol/index.js';
+import { connect, SpikedError, type Client, type ModelInfoMessage } from '../../index.js';
+
 import { startPrivateDaemon, type PrivateDaemon } from '../daemon/private-daemon.js';
 import type { Arm } from './arms.js';
 

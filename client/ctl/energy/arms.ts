@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { invalid, parsePlan } from '../../../power/experiment/read-plan.js';
 import type { Plan } from '../../../power/experiment/plan.js';
-import { parseParams, SpikedError } from '../../protocol/index.js';
+import { parseParams, SpikedError } from '../../index.js';
 import { bundledModel } from '../daemon/reach.js';
 
 export type Arm = Plan['arms'][number];
