@@ -81,13 +81,20 @@ export class MeterFeed implements MeterSink {
   }
 
   private async until(holds: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    let over = false;
     const wake = () => {
       for (const resolve of this.waiting.splice(0)) resolve();
     };
-    limit.addEventListener('abort', wake, { once: true });
-    while (!holds() && !limit.aborted) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    limit.removeEventListener('abort', wake);
+    const end = () => {
+      over = true;
+      wake();
+    };
+    const timer = setTimeout(end, timeoutMs);
+    signal.addEventListener('abort', end, { once: true });
+    const given = () => over || signal.aborted;
+    while (!holds() && !given()) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
     signal.throwIfAborted();
     return holds();
   }
