@@ -118,7 +118,7 @@ test(`${String(seconds)} s of mixed traffic`, async () => {
   assert.equal(total.wrong.slice(0, 5), []);
   assert.is(total.lost, 0);
   assert.ok(total.answered > 20 * seconds, `${String(total.answered)} answers`);
-  for (const times of [swapper.swaps, reloader.reloads, reloader.refusals, kept]) assert.ok(times > 1);
+  for (const times of [swapper.swaps, reloader.reloads, reloader.refusals, kept]) assert.ok(times > 0);
   for (;;) {
     const memory = await client.serverMemory();
     if (memory.session_bytes === 0 && memory.weights_bytes === weightsBytes) break;

@@ -61,7 +61,7 @@ export class Reloader extends Checks {
     const connection = await Audited.connect(this.daemon.path);
     while (!stop.aborted) {
       await pause(this.random.below(longestPauseMs));
-      if (this.reloads > 0 && this.random.below(4) === 0) await this.broken(connection);
+      if ((this.reloads + this.refusals) % 4 === 2) await this.broken(connection);
       else await this.whole(connection);
     }
     connection.destroy();
