@@ -1,6 +1,7 @@
 import { normalCdf } from './normal.js';
 import { tTestPower } from './noncentral-t.js';
 import { solveRising } from './solve.js';
+import { tQuantile } from './student-t.js';
 
 /** What the tool promises: a difference so large is shown in `power` of all experiments, at `alpha` two-sided. */
 export const alpha = 0.05;
@@ -16,7 +17,8 @@ const normalQuantile = (p: number): number => solveRising(normalCdf, p, 0);
  */
 export function detectableEffect(n: number): number | null {
   if (n < 2) return null;
-  return solveRising((effect) => tTestPower(n, effect, alpha), power, 0);
+  const critical = tQuantile(1 - alpha / 2, n - 1);
+  return solveRising((effect) => tTestPower(n, effect, critical), power, 0);
 }
 
 /** The same for a bias of standard uncertainty 1 that no number of blocks makes smaller: 1.96 + 0.84. */

@@ -1,6 +1,5 @@
 import { incompleteBeta, logGamma } from './beta.js';
 import { normalCdf } from './normal.js';
-import { tQuantile } from './student-t.js';
 
 /**
  * P(T <= t) of the noncentral t distribution: T = (Z + delta) / sqrt(chi^2 / df).
@@ -15,8 +14,8 @@ export function noncentralTCdf(t: number, df: number, delta: number): number {
   if (t === 0) return start;
   if (delta === 0) return start + half(t, df, 0, 0);
   const lambda = (delta * delta) / 2;
-  // Beyond ten standard deviations of the Poisson weight nothing is left.
-  const spread = 10 * Math.sqrt(lambda) + 60;
+  // Beyond eight standard deviations of the Poisson weight nothing is left.
+  const spread = 8 * Math.sqrt(lambda) + 30;
   let sum = 0;
   for (let j = Math.max(0, Math.floor(lambda - spread)); j <= lambda + spread; j += 1)
     sum += half(t, df, delta, j);
@@ -37,9 +36,8 @@ function half(t: number, df: number, delta: number, j: number): number {
   );
 }
 
-/** Power of the two-sided one-sample t test on n values at `alpha`, for a mean of `effect` standard deviations. */
-export function tTestPower(n: number, effect: number, alpha: number): number {
-  const critical = tQuantile(1 - alpha / 2, n - 1);
+/** Power of the two-sided one-sample t test on n values, for a mean of `effect` standard deviations; `critical` is its t. */
+export function tTestPower(n: number, effect: number, critical: number): number {
   const delta = effect * Math.sqrt(n);
   return 1 - noncentralTCdf(critical, n - 1, delta) + noncentralTCdf(-critical, n - 1, delta);
 }

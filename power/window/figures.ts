@@ -113,9 +113,10 @@ export interface PowerFigures {
   readonly mean_watts: Value | null;
   /** Joules of the meter's own counter over the window, a cross-check; null without one or when it was reset. */
   readonly meter_joules: number | null;
-  /** Deviation of usable watts, one value an update period, and over the step: below 0.5 the step does not average out. */
+  /** Deviation of usable watts as shown, one value an update period; and the same in steps of the meter. */
   readonly sd_watts: number | null;
   readonly sd_over_step: number | null;
+  /** What lies under the readings varies by less than half a step, so that the step does not average out: sd_over_step < 0.577. */
   readonly resolution_limited: boolean;
 }
 

@@ -2,17 +2,15 @@
 const nextPeriod = 0.9;
 
 /**
- * Statistics with one value an update period (the mean of the polls that fell into it), in one pass: polls that are faster than the
- * meter's updates repeat a value and are no new measurement.
+ * Statistics with one value an update period, the first that was polled in it, in one pass: polls that are faster than the meter's updates
+ * repeat a value and are no new measurement.
  */
 export class PeriodStatistics {
   readonly #period: number;
   #began = -Infinity;
-  #sum = 0;
-  #polls = 0;
-  /** Closed periods; values relative to the first (which is 0 then), so that nothing cancels. */
-  #n = 0;
+  /** Values count relative to the first (which is 0 then), so that nothing cancels. */
   #origin = 0;
+  #n = 0;
   #previous = 0;
   #s1 = 0;
   #s2 = 0;
@@ -25,33 +23,20 @@ export class PeriodStatistics {
 
   /** The next usable sample at t, s. True when it begins an update period. */
   add(t: number, watts: number): boolean {
-    const begins = t >= this.#began + nextPeriod * this.#period;
-    if (begins) {
-      this.#close();
-      this.#began = t;
-    }
-    this.#sum += watts;
-    this.#polls += 1;
-    return begins;
-  }
-
-  #close(): void {
-    if (this.#polls === 0) return;
-    const mean = this.#sum / this.#polls;
-    if (this.#n === 0) this.#origin = mean;
-    const x = mean - this.#origin;
-    if (this.#n > 0) this.#lagged += this.#previous * x;
+    if (t < this.#began + nextPeriod * this.#period) return false;
+    this.#began = t;
+    if (this.#n === 0) this.#origin = watts;
+    const x = watts - this.#origin;
     this.#n += 1;
     this.#s1 += x;
     this.#s2 += x * x;
+    this.#lagged += this.#previous * x;
     this.#previous = x;
-    this.#sum = 0;
-    this.#polls = 0;
+    return true;
   }
 
-  /** Closes the last period: its count, their standard deviation, and their lag-1 autocorrelation (0 where nothing varies). */
+  /** Count of periods, standard deviation of their values, and lag-1 autocorrelation (0 where nothing varies). */
   end(): { readonly n: number; readonly sd: number | null; readonly rho: number } {
-    this.#close();
     const n = this.#n;
     if (n < 2) return { n, sd: null, rho: 0 };
     const mean = this.#s1 / n;

@@ -18,8 +18,8 @@ export class StuckRule {
     const now = watts === null || volts === null || amps === null ? null : [watts, volts, amps];
     if (now !== null) this.exempt = false;
     const same = now !== null && this.#last !== null && now.every((value, i) => value === this.#last?.[i]);
-    if (!same) this.#periods = now === null ? 0 : 1;
-    else if (begins) this.#periods += 1;
+    if (!same) this.#periods = 0;
+    if (begins && now !== null) this.#periods += 1;
     this.#last = now;
     this.longest = Math.max(this.longest, this.#periods);
   }

@@ -5,8 +5,14 @@ import { rectangular, scaled, withUncertainty } from './uncertainty.js';
 import { periodCount, powerReasons, tooShortReason } from './validity.js';
 import { inputWarnings } from './warnings.js';
 
-/** Below it the deviation does not carry the readings over the meter's steps: their mean is biased by up to half a step. */
-const dither = 0.5;
+/**
+ * Deviation of the *shown* readings, in steps, below which the step does not average out: what lies under them then varies by less than
+ * half a step (s^2 = sigma^2 + q^2 / 12, Sheppard). A quiet reading on the edge of a step flips between two values and looks like half a
+ * step of noise; it stays below.
+ *
+ * @source energy-method.md, 2.1
+ */
+const dither = Math.sqrt(0.5 ** 2 + 1 / 12);
 
 const positive = (x: number | null): x is number => x !== null && x > 0 && Number.isFinite(x);
 
@@ -76,7 +82,7 @@ export function summarize(seen: Seen, rate: number | null): PowerFigures {
       warnings.push("the meter's accuracy class is unknown: absolute figures carry no part for it");
     if (limited && mean.value > 0)
       warnings.push(
-        `readings vary by ${(sd ?? 0).toPrecision(2)} W, less than half of the meter's step of ${step} W: the mean may be off by half a step, ±${((50 * step) / mean.value).toPrecision(2)} %, however long the run`,
+        `readings vary by ${(sd ?? 0).toPrecision(2)} W, too little for the meter's step of ${step} W to average out: the mean may be off by half a step, ±${((50 * step) / mean.value).toPrecision(2)} %, however long the run`,
       );
   }
   return {
