@@ -1,0 +1,119 @@
+import { answerLength, encodeRequest, findFrame, findHead, type Found, type ReadRequest } from './frame.js';
+import type { Frame } from '../meter.js';
+
+export type Outcome =
+  | {
+      readonly kind: 'answer';
+      /** The registers' bytes, as they came. */
+      readonly payload: Uint8Array;
+      readonly tNs: bigint;
+      readonly checksum: boolean;
+    }
+  | { readonly kind: 'exception'; readonly code: number }
+  /** An answer that began as it should and is not whole, or whole and wrong. */
+  | { readonly kind: 'bad' };
+
+const anyDevice = 0xf8;
+
+/** The bytes that came since a request was sent, and what they are. */
+export class Pending {
+  #bytes: Uint8Array = new Uint8Array();
+  #tNs = 0n;
+  /** The time for the answer is over: what comes is recorded as late. */
+  expired = false;
+
+  /**
+   * @param owed      counts of earlier requests without an answer: a frame of such a count is that answer, late
+   * @param received  gets every piece of the stream once
+   */
+  constructor(
+    readonly request: ReadRequest,
+    private readonly owed: Map<number, unknown>,
+    private readonly received: (frame: Omit<Frame, 'direction'>) => void,
+  ) {}
+
+  /** Whether the answer has begun to come. */
+  get began(): boolean {
+    return findHead(this.#bytes, this.request) !== undefined;
+  }
+
+  /** Bytes without an explanation. */
+  get rest(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /** New bytes; the outcome if they complete one. */
+  add(bytes: Uint8Array, tNs: bigint): Outcome | undefined {
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
+    this.#tNs = tNs;
+    for (;;) {
+      const found = findFrame(this.#bytes, this.request.functionCode);
+      if (found === undefined) return undefined;
+      this.#junk(found.at);
+      const frame = this.#take(found.length);
+      if (this.#isOurs(found)) return this.#outcome(found, frame);
+      const late = found.kind === 'answer' && this.owed.delete(found.count);
+      this.received({ tNs, bytes: frame, fault: late ? 'late' : 'unexpected' });
+    }
+  }
+
+  /** Nothing more comes: what there is, given away. An answer with a wrong checksum is one when `tolerant`. */
+  end(tolerant: boolean): Outcome | undefined {
+    const found = findHead(this.#bytes, this.request);
+    const tNs = this.#tNs;
+    if (found === undefined) {
+      this.#junk(this.#bytes.length);
+      return undefined;
+    }
+    this.#junk(found.at);
+    const whole = this.#bytes.length >= found.length;
+    const frame = this.#take(Math.min(found.length, this.#bytes.length));
+    this.received({ tNs, bytes: frame, fault: whole ? 'checksum' : 'torn' });
+    this.#junk(this.#bytes.length);
+    return whole && tolerant
+      ? { kind: 'answer', payload: frame.subarray(3, -2), tNs, checksum: false }
+      : { kind: 'bad' };
+  }
+
+  /** Whether the answer is whole, if it is one. */
+  get isWhole(): boolean {
+    const found = findHead(this.#bytes, this.request);
+    return found !== undefined && this.#bytes.length >= found.at + answerLength(this.request.count);
+  }
+
+  #isOurs(found: Found): boolean {
+    const { slave, count } = this.request;
+    if (found.slave !== slave && slave !== anyDevice) return false;
+    return found.kind === 'exception' || found.count === count;
+  }
+
+  #outcome(found: Found, frame: Uint8Array): Outcome {
+    const tNs = this.#tNs;
+    if (found.kind === 'exception') {
+      this.received({ tNs, bytes: frame, fault: 'exception' });
+      return { kind: 'exception', code: found.code };
+    }
+    this.received({ tNs, bytes: frame, ...(this.expired ? { fault: 'late' as const } : {}) });
+    return { kind: 'answer', payload: frame.subarray(3, -2), tNs, checksum: true };
+  }
+
+  #take(length: number): Uint8Array {
+    const taken = this.#bytes.subarray(0, length);
+    this.#bytes = this.#bytes.subarray(length);
+    return taken;
+  }
+
+  /** Bytes that belong to no frame: the request's own echo of a two-wire adapter, an answer's beginning, or noise. */
+  #junk(length: number): void {
+    if (length === 0) return;
+    const echo = encodeRequest(this.request);
+    if (length >= echo.length && echo.every((byte, i) => this.#bytes[i] === byte)) {
+      this.received({ tNs: this.#tNs, bytes: this.#take(echo.length), fault: 'unexpected' });
+      this.#junk(length - echo.length);
+      return;
+    }
+    const bytes = this.#take(length);
+    const answer = bytes[0] === this.request.slave && bytes[1] === this.request.functionCode;
+    this.received({ tNs: this.#tNs, bytes, fault: answer ? 'torn' : 'noise' });
+  }
+}
