@@ -18,6 +18,13 @@ export function serviceCommand(): Command {
     .option('--checkout', 'accept a checkout in place of a package')
     .option('--force', 'overwrite also what somebody changed')
     .option('--dry-run', 'only say what would be done')
+    .addHelpText(
+      'after',
+      `
+A file that somebody changed, or that was there before, is kept. Where this version has another than the one that was changed, it
+is written beside as FILE.new, and a line on standard error names it: compare, move it over and run systemctl daemon-reload, or
+install with --force. That is no failure: exit status 0.`,
+    )
     .action(install);
   command('uninstall', 'stop it and remove what install wrote; what was changed or added stays')
     .option('--dry-run', 'only say what would be done')

@@ -73,6 +73,7 @@ test('a changed file outlives the next installation and uninstall; --force overw
   writeFileSync(join(base, 'var/lib/spiked/models/mine.gguf'), '');
   const again = await actions('install');
   assert.is(again['/etc/spiked/config.json'], 'keep');
+  assert.is(again['/etc/spiked/config.json.new'], undefined, 'the one that was changed is the newest');
   assert.is(again['/etc/systemd/system/spiked.service'], 'write');
   assert.is(again['/etc/systemd/system/spiked.socket'], 'same');
   assert.is((await actions('install', '--force'))['/etc/spiked/config.json'], 'replace');
@@ -87,10 +88,35 @@ test('a changed file outlives the next installation and uninstall; --force overw
 test("somebody else's unit is neither overwritten nor removed", async () => {
   mkdirSync(join(etc, 'systemd/system'), { recursive: true });
   writeFileSync(service, '[Service]\nExecStart=/bin/true\n');
-  assert.is((await actions('install'))['/etc/systemd/system/spiked.service'], 'keep');
+  const found = await actions('install');
+  assert.is(found['/etc/systemd/system/spiked.service'], 'keep');
+  assert.is(found['/etc/systemd/system/spiked.service.new'], 'write');
   assert.is((await actions('uninstall'))['/etc/systemd/system/spiked.service'], undefined);
   assert.match(readFileSync(service, 'utf8'), /bin\/true/);
   rmSync(etc, { recursive: true });
+});
+
+test('where this version has another file than the one that was changed, it comes beside, and that is told', async () => {
+  await output(['service', 'install', ...flags]);
+  appendFileSync(config, ' \n');
+  writeFileSync(service, '[Service]\nExecStart=/bin/true\n');
+  // As if that had been of an older version.
+  const record = join(base, 'var/lib/spiked/installed.json');
+  const old = JSON.parse(readFileSync(record, 'utf8')) as { files: Record<string, string> };
+  old.files['/etc/spiked/config.json'] = '0'.repeat(64);
+  writeFileSync(record, JSON.stringify(old));
+  const { code, stdout, stderr } = await spikectl(['service', 'install', ...flags]);
+  assert.is(code, 0);
+  assert.match(stdout, /^kept +\/etc\/spiked\/config\.json +\(not as service install wrote it\)$/m);
+  assert.match(stdout, /^wrote +\/etc\/spiked\/config\.json\.new$/m);
+  assert.match(stderr, /^spikectl: kept .*: \/etc\/spiked\/config\.json\.new: compare, .*--force\n$/);
+  assert.ok(`${readFileSync(`${config}.new`, 'utf8')} \n` === readFileSync(config, 'utf8'));
+  assert.is((await actions('install'))['/etc/spiked/config.json.new'], 'same', 'until somebody decides');
+  const forced = await actions('install', '--force');
+  assert.is(forced['/etc/spiked/config.json'], 'replace');
+  assert.is(forced['/etc/spiked/config.json.new'], 'remove');
+  await output(['service', 'uninstall', '--root', base]);
+  assert.equal(tree(), []);
 });
 
 test('status says what is installed and what was changed, exit status 4', async () => {

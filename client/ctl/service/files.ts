@@ -30,6 +30,20 @@ export async function installSteps(
   return [...steps, ...(await removalSteps(Object.fromEntries(gone), root))];
 }
 
+const suffix = '.new';
+
+/** This version's of each file that stays as somebody made it, to be put beside; none where it is the very one that was changed. */
+export async function filesBeside(
+  files: readonly ServiceFile[],
+  old: InstallRecord | undefined,
+  options: { root: string; force: boolean },
+): Promise<ServiceFile[]> {
+  const steps = await installSteps(files, old, options);
+  return files
+    .filter(({ path, text }, i) => steps[i]?.action === 'keep' && old?.files[path] !== digest(text))
+    .map(({ path, text }) => ({ path: `${path}${suffix}`, text }));
+}
+
 export async function removalSteps(files: InstallRecord['files'], root: string): Promise<FileStep[]> {
   const actions = { as_installed: 'remove', changed: 'keep', missing: 'absent' } as const;
   return Promise.all(

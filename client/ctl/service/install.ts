@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { addon } from '../../../native/host/index.js';
-import { installSteps, makeFolders, removeFiles, writeWhole, type FileStep } from './files.js';
+import { filesBeside, installSteps, makeFolders, removeFiles, writeWhole, type FileStep } from './files.js';
+import { remark } from '../output.js';
 import { checkRights, scopeOf, type ChangeOptions } from './options.js';
 import { places, type Places } from './places.js';
 import { serviceFiles, type ServiceFile } from './plan.js';
@@ -17,9 +18,12 @@ export async function install(options: InstallOptions): Promise<void> {
   const where = places(scope);
   const root = resolve(options.root ?? '/');
   const prefix = await readPrefix(scope, options);
-  const files = await serviceFiles(where, prefix);
+  const own = await serviceFiles(where, prefix);
   const old = await readRecord(where, root);
-  const steps = await installSteps(files, old, { root, force: options.force ?? false });
+  const how = { root, force: options.force ?? false };
+  const beside = await filesBeside(own, old, how);
+  const files = [...own, ...beside];
+  const steps = await installSteps(files, old, how);
   const runs = options.root === undefined && systemdRuns(scope);
   const commands = afterInstall(scope);
   const dryRun = options.dryRun ?? false;
@@ -28,6 +32,12 @@ export async function install(options: InstallOptions): Promise<void> {
     if (runs) commands.forEach(runCommand);
   }
   await printReport({ steps, commands, dryRun, runs }, options.json);
+  if (beside.length > 0 && !dryRun) remark(keptText(beside));
+}
+
+function keptText(beside: readonly ServiceFile[]): string {
+  const news = beside.map(({ path }) => path).join(', ');
+  return `kept what somebody made or changed; this version's are beside it: ${news}: compare, move them over and run systemctl daemon-reload, or install with --force`;
 }
 
 interface Installation {
