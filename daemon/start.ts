@@ -96,9 +96,12 @@ async function prepareSocket(
     const path = addon.listeningSocket(activatedFd);
     return (accept) => adopt(activatedFd, path, accept);
   }
-  const gid = socketGroup === undefined ? undefined : groupId(socketGroup, addon, groupSetting);
+  const group =
+    socketGroup === undefined
+      ? undefined
+      : { gid: groupId(socketGroup, addon, groupSetting), setting: groupSetting };
   await probe(socketPath, (fd) => addon.peerCredentials(fd));
-  const rules = { path: socketPath, mode: parseInt(socketMode, 8), gid };
+  const rules = { path: socketPath, mode: parseInt(socketMode, 8), group };
   return (accept) => listen(rules, addon, accept);
 }
 

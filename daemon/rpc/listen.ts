@@ -20,7 +20,7 @@ export interface SocketRules {
   path: string;
   mode: number;
   /** The process's own when absent. */
-  gid: number | undefined;
+  group: { gid: number; setting: string } | undefined;
 }
 
 type Calls = Pick<Addon, 'peerCredentials' | 'tryLock'>;
@@ -39,7 +39,7 @@ const attempts = 5;
  * do all this one after the other, since what one moves aside for a moment another could take for a free path.
  *
  * @param accept  gets every connection, also one that comes before this function has returned
- * @throws SpikedError ERR_SOCKET_IN_USE, ERR_SOCKET_PATH
+ * @throws SpikedError ERR_SOCKET_IN_USE, ERR_SOCKET_PATH, ERR_CONFIG_INVALID when the system does not let this user give the socket that group
  */
 export async function listen(rules: SocketRules, calls: Calls, accept: Accept): Promise<Listening> {
   checkSocketPath(rules.path);
@@ -111,15 +111,22 @@ export async function adopt(fd: number, path: string, accept: Accept): Promise<L
 }
 
 /** Mode and group of the hidden socket. */
-async function dress(hidden: string, { path, mode, gid }: SocketRules): Promise<void> {
+async function dress(hidden: string, { path, mode, group }: SocketRules): Promise<void> {
   try {
-    if (gid !== undefined) await chown(hidden, -1, gid);
+    if (group !== undefined) await chown(hidden, -1, group.gid);
     await chmod(hidden, mode);
   } catch (error) {
-    const wanted = gid === undefined ? '' : ` and group ${gid}`;
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    if (syscall === 'chown' && group !== undefined) {
+      throw new SpikedError(
+        'ERR_CONFIG_INVALID',
+        `${group.setting}: expected a group that uid ${process.geteuid?.()} is in, found ${group.gid} (${code}): add the user to it, or leave the setting out`,
+        { cause: error },
+      );
+    }
     throw new SpikedError(
       'ERR_SOCKET_PATH',
-      `${path}: cannot give the socket mode 0${mode.toString(8)}${wanted}: ${text(error)}`,
+      `${path}: cannot give the socket mode 0${mode.toString(8)}: ${text(error)}`,
       { cause: error },
     );
   }

@@ -18,8 +18,12 @@ let model: string;
 const running: { stop(): unknown }[] = [];
 
 /** A daemon whose self-test is not left out. */
-function serve(manager: FakeManager, args: string[] = [], env: NodeJS.ProcessEnv = {}): DaemonProcess {
-  const path = socketPath();
+function serve(
+  manager: FakeManager,
+  args: string[] = [],
+  env: NodeJS.ProcessEnv = {},
+  path = socketPath(),
+): DaemonProcess {
   const all = [daemonProgram, '--socket', path, '--threads', '1', '--model', model, ...args];
   const child = spawn(process.execPath, all, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -30,8 +34,8 @@ function serve(manager: FakeManager, args: string[] = [], env: NodeJS.ProcessEnv
   return daemon;
 }
 
-async function startManager(address?: string): Promise<FakeManager> {
-  const manager = await FakeManager.start(address);
+async function startManager(address?: string, ...connectTo: [] | [path: string]): Promise<FakeManager> {
+  const manager = await FakeManager.start(address, ...connectTo);
   running.push(manager);
   return manager;
 }
@@ -95,6 +99,14 @@ test.needs(noPython, 'a storm of SIGHUPs is one reload or two, and none after a 
   assert.ok(reloads >= 1 && reloads <= 4, `${String(reloads)} reloads`);
   const { lines } = manager;
   assert.ok(lines.lastIndexOf('RELOADING=1') < lines.indexOf('STOPPING=1'));
+});
+
+test.needs(noPython, 'whoever connects at the moment of READY is accepted', async () => {
+  const path = socketPath();
+  const manager = await startManager(undefined, path);
+  serve(manager, ['--no-self-test'], {}, path);
+  await manager.until('READY', () => manager.lines.includes('READY=1'));
+  assert.ok(manager.lines.includes('connect: 0'), manager.lines.join());
 });
 
 test.needs(noPython, 'an abstract address, and the status while requests are active', async () => {

@@ -1,11 +1,11 @@
 /** Who may connect. */
-import { spawnSync } from 'node:child_process';
-import { lstatSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { spawn as spawnProcess, spawnSync } from 'node:child_process';
+import { lstatSync, readdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { connect, type SpikedError } from '../../client/index.js';
 import { assert, missing, suite } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
-import { DaemonProcess, killAll, socketPath } from './helpers/process.js';
+import { daemonProgram, DaemonProcess, killAll, socketPath } from './helpers/process.js';
 import { RawClient } from './helpers/raw-client.js';
 
 const test = suite('socket rules');
@@ -55,6 +55,33 @@ test.needs(notRoot, 'a group that is not its own', async () => {
   const { gid: group, mode } = lstatSync(daemon.path);
   assert.equal([group, mode & 0o7777], [65_534, 0o620]);
 });
+
+test.needs(
+  uid === 0 ? missing('setpriv') : undefined,
+  'a group that its user is not in is refused by name, status 78, and nothing is left behind',
+  async () => {
+    const path = socketPath();
+    const command = [daemonProgram, '--socket', path, '--threads', '1', '--no-self-test', '--model', model];
+    // Root without the right to give files away is an ordinary user in this.
+    const [program = '', ...before] =
+      uid === 0 ? ['setpriv', '--bounding-set', '-chown', process.execPath] : [process.execPath];
+    const args = [...before, ...command, '--socket-group', String(other)];
+    const daemon = new DaemonProcess(
+      spawnProcess(program, args, { stdio: ['ignore', 'pipe', 'pipe'] }),
+      path,
+    );
+    running.push(daemon);
+    assert.is((await daemon.ended).code, 78, daemon.stderr);
+    const said = daemon.stderr.split('\n').filter((line) => line.startsWith('spiked: '));
+    assert.is(said.length, 1);
+    assert.match(
+      said[0] ?? '',
+      /^spiked: ERR_CONFIG_INVALID: --socket-group: expected a group that uid \d+ is in, found 4242424 \(EPERM\)/,
+    );
+    const own = (name: string): boolean => name === basename(path) || name.endsWith('.spiked');
+    assert.equal(readdirSync(dirname(path)).filter(own), []);
+  },
+);
 
 test('whom the lists do not name hears why, once, and is logged; nothing of what it asked is done', async () => {
   const daemon = await start('--allow-uid', String(other), '--allow-gid', String(other));

@@ -9,7 +9,11 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(sys.argv[1].replace('@', '\\0', 1))
 print(json.dumps("bound"), flush=True)
 while True:
-    print(json.dumps(s.recv(65536).decode()), flush=True)
+    said = s.recv(65536).decode()
+    if said.startswith("READY=1") and len(sys.argv) > 2:
+        c = socket.socket(socket.AF_UNIX)
+        said += "\\nconnect: %d" % c.connect_ex(sys.argv[2])
+    print(json.dumps(said), flush=True)
 `;
 const patienceMs = 30_000;
 
@@ -31,8 +35,13 @@ export class FakeManager {
     });
   }
 
-  static async start(address = join(tempDir(), 'notify')): Promise<FakeManager> {
-    const child = spawn('python3', ['-c', receiver, address], { stdio: ['ignore', 'pipe', 'inherit'] });
+  /** @param connectTo  the socket to connect to as soon as READY comes; that message then has one more line, the error number */
+  static async start(
+    address = join(tempDir(), 'notify'),
+    ...connectTo: [] | [path: string]
+  ): Promise<FakeManager> {
+    const args = ['-c', receiver, address, ...connectTo];
+    const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     process.once('exit', () => child.kill('SIGKILL'));
     const manager = new FakeManager(address, child);
     await manager.until('the socket', () => manager.messages.includes('bound'));
