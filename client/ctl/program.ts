@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
 import { doctorCommand } from './doctor.js';
+import { energyCommand } from './energy.js';
 import { evalCommand } from './eval.js';
 import { exportCommand } from './export.js';
 import { inspectCommand } from './inspect.js';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
     synthCommand(),
     evalCommand(),
     benchCommand(),
+    energyCommand(),
     meterCommand(),
     serviceCommand(),
   ];

@@ -3,12 +3,18 @@ import { normalCdf } from './normal.js';
 import { solveRising } from './solve.js';
 
 /**
- * P(T <= t) of Student's t with `df` degrees of freedom, df > 0, whole or not; the normal distribution for df = Infinity.
+ * Degrees of freedom from which the distribution is the normal one: it differs by less than 1 / (4 df), and the beta function gives no
+ * number for far more of them (blocks that agree to the last digit have 1e30).
+ */
+const asNormal = 1e8;
+
+/**
+ * P(T <= t) of Student's t with `df` degrees of freedom, df > 0, whole or not; the normal distribution from 1e8 on, Infinity included.
  *
  * @source DLMF 8.17; Abramowitz and Stegun 26.7.1
  */
 export function tCdf(t: number, df: number): number {
-  if (df === Infinity) return normalCdf(t);
+  if (df >= asNormal) return normalCdf(t);
   // I_x(df/2, 1/2) with x = df / (df + t^2) is both tails together; 1 - x is known exactly.
   const square = t * t;
   const tail = incompleteBeta(df / (df + square), df / 2, 0.5, square / (df + square)) / 2;
