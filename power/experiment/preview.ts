@@ -114,7 +114,7 @@ function tooShort(tokens: number, arm: string, seconds: number, needed: number, 
   // A tenth more, as for min_seconds: the pilot's speed is not that of every run.
   const enough = Math.ceil(needed * 1.1 * rate) + 1;
   return (
-    `window-too-short: ${tokens} tokens of arm "${arm}" last ${seconds.toPrecision(3)} s at ${rate.toPrecision(3)} tokens/s, ` +
+    `window-too-short: ${tokens} tokens of arm "${arm}" last ${seconds.toPrecision(3)} s at ${rate >= 100 ? rate.toFixed(0) : rate.toPrecision(3)} tokens/s, ` +
     `trims and meter need ${needed.toFixed(1)} s: set "tokens" to ${enough} or more, or "min_seconds" to ${Math.ceil(needed)} in its place`
   );
 }

@@ -25,17 +25,30 @@ export async function untilMeterIsBack({ feed, report, reconnectMs, signal }: Co
   );
 }
 
+const mostIdles = 4;
+
+function lostTooOften(seconds: number): SpikedError {
+  return new SpikedError(
+    'ERR_METER_LOST',
+    `idle: expected the meter to stay for ${seconds} s, found it lost ${mostIdles} times in turn; look at cable and hub (energy doctor), then --resume`,
+  );
+}
+
 /** Records the idle machine, everything loaded. An idle in which the meter was lost is taken again. */
 export async function idle(context: Context, afterBlock: number): Promise<void> {
   const { plan, feed, journal, report, signal, part } = context;
   if (plan.idle_s === 0) return;
-  for (;;) {
+  for (let i = 1; ; i++) {
     await untilMeterIsBack(context);
     report({ kind: 'phase', text: 'idle', seconds: plan.idle_s });
     const fromNs = nowNs();
     await pause(plan.idle_s, signal);
     const toNs = nowNs();
-    if (feed.lost || feed.lostBetween(fromNs, toNs) !== null) continue;
+    if (feed.lost || feed.lostBetween(fromNs, toNs) !== null) {
+      if (i < mostIdles) report({ kind: 'remark', text: 'idle: the meter was lost, taken again' });
+      else throw lostTooOften(plan.idle_s);
+      continue;
+    }
     const times = { from_ns: String(fromNs), to_ns: String(toNs) };
     return journal.add({ kind: 'idle', part, after_block: afterBlock, ...times });
   }

@@ -1,13 +1,13 @@
 import type { Plan } from '../../../power/experiment/plan.js';
 import type { Preview } from '../../../power/experiment/preview.js';
 import { table } from '../output.js';
-import { duration } from './view.js';
+import { duration, figure } from './view.js';
 
 /** What `--dry-run` shows to people. */
 export function previewText(plan: Plan, preview: Preview): string {
   const [baseline = '', ...candidates] = plan.arms.map(({ name }) => name);
   const speeds = Object.entries(preview.pace).map(
-    ([arm, { tokensPerSecond }]) => `${arm} ${tokensPerSecond.toPrecision(3)}/s`,
+    ([arm, { tokensPerSecond }]) => `${arm} ${figure(tokensPerSecond)}/s`,
   );
   const lasts = Object.values(preview.runSeconds).map((seconds) => seconds.toFixed(1));
   const { least, most } = preview.seconds;

@@ -58,7 +58,7 @@ function liveView(watts: () => number | null): ExperimentView {
       if (event.kind === 'tokens') {
         progress.value = event.count;
         const seconds = (performance.now() - progress.since) / 1000;
-        if (seconds > 0.5) shown.rate = `${(event.count / seconds).toPrecision(3)} tokens/s`;
+        if (seconds > 0.5) shown.rate = `${figure(event.count / seconds)} tokens/s`;
         return;
       }
       if (event.kind === 'phase') {
@@ -103,7 +103,7 @@ function sentence(event: ExperimentEvent): string | null {
         : null;
     case 'run-done': {
       const { arm, tokens, slot } = event.entry;
-      const rate = event.tokensPerSecond === null ? '' : `, ${event.tokensPerSecond.toPrecision(3)} tokens/s`;
+      const rate = event.tokensPerSecond === null ? '' : `, ${figure(event.tokensPerSecond)} tokens/s`;
       const power = event.watts === null ? '' : `, ${event.watts.toPrecision(3)} W`;
       return `run ${slot + 1}: ${arm}, ${tokens} tokens${rate}${power}${event.entry.reasons.map(({ reason }) => `; ${reason}`).join('')}`;
     }
@@ -119,4 +119,9 @@ export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Three digits, or all before the point. */
+export function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

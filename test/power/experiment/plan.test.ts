@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { SpikedError } from '../../../client/protocol/errors.js';
+import { orderOf } from '../../../power/experiment/order.js';
 import { parsePlan, planDifference, planText, readPlan } from '../../../power/experiment/read-plan.js';
 import { assert, root, suite, tempDir } from '../../tools/suite.js';
 
@@ -94,6 +95,25 @@ test('the shipped plans are plans', async () => {
     paper.arms.slice(1).map(({ request }) => request['head']),
     [32, 64].map((k) => ({ mode: 'gate', scope: 'head', k, threshold: 4 })),
   );
+});
+
+test("the paper's order: baseline, candidate, candidate, baseline", async () => {
+  const order = orderOf(await readPlan(join(root, 'models/energy-paper.json')));
+  const [a, b, c] = ['f32-head', 'gate-k32', 'gate-k64'];
+  assert.equal(
+    order.map(({ slots }) => slots),
+    [
+      [a, b, b, a],
+      [a, c, c, a],
+    ],
+  );
+});
+
+test('the example of docs/energy-plan.md is a plan of ten lines', () => {
+  const page = readFileSync(join(root, 'docs/energy-plan.md'), 'utf8');
+  const example = /```json\n([^`]+)```/.exec(page)?.[1] ?? '';
+  assert.is(example.trimEnd().split('\n').length, 10);
+  assert.is(parsePlan(JSON.parse(example), 'docs/energy-plan.md').arms.length, 2);
 });
 
 function caught(work: () => unknown): SpikedError {
