@@ -9,6 +9,7 @@ import type { CoreReading } from '../../native/host/index.js';
 import { DaemonProcess, socketPath } from '../daemon/helpers/process.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { synthModel } from './helpers/models.js';
+import { noPlanting, plantedIsa, plantKernel } from './helpers/planted-kernel.js';
 import { spikectl } from './helpers/spikectl.js';
 
 const test = suite('spikectl doctor');
@@ -103,6 +104,13 @@ test('a daemon that does not let this user in', async () => {
   assert.ok(found);
   assert.is(found.status, 'fail');
   assert.match(found.fix ?? '', /allow_uids/);
+});
+
+test.needs(noPlanting(), 'a kernel that does nothing is named', async () => {
+  const report = await doctor([], 3, { SPIKED_ADDON: await plantKernel('scale_sums') });
+  const found = about(report, 'kernels').find(({ text }) => text.startsWith(`${plantedIsa}: `));
+  assert.match(line(found), /^fail: \w+: wrong answers from scale_sums \(.+\)$/);
+  assert.match(found?.fix ?? '', /SPIKED_FORCE_ISA=scalar/);
 });
 
 test('without an addon it says so and goes on', async () => {
