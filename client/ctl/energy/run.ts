@@ -13,11 +13,13 @@ import { SpikedError } from '../../index.js';
 import { usage } from '../exit.js';
 import { decimal } from '../options.js';
 import { printJson, printLine, remark } from '../output.js';
+import { summary } from './analyze.js';
 import { completePlan } from './arms.js';
 import { DaemonSubject } from './daemon-subject.js';
 import { previewJson, previewText } from './preview-text.js';
 import { interruptible } from './interrupt.js';
 import { experimentView } from './view.js';
+import { writeReport } from './write-report.js';
 
 interface RunOptions {
   output?: string;
@@ -70,7 +72,7 @@ async function run(file: string, options: RunOptions): Promise<void> {
   const past = await readFolder(folder, plan, options.resume === true);
   if (past.complete) remark(`${folder}: the experiment is complete, nothing is left to run`);
   else await carryOut(plan, folder, past, meter, options);
-  await finish(folder, options.json === true);
+  await finish(plan, folder, options.json === true);
 }
 
 function folderOf(file: string, { output, resume }: RunOptions): string {
@@ -80,9 +82,21 @@ function folderOf(file: string, { output, resume }: RunOptions): string {
   return `${basename(file, '.json')}-${time}`;
 }
 
-async function finish(folder: string, json: boolean): Promise<void> {
-  if (json) await printJson({ folder });
-  else await printLine(folder);
+/** The folder's figures, by the same way as `energy analyze` and `energy report`. */
+async function finish({ blocks }: Plan, folder: string, json: boolean): Promise<void> {
+  const { result, paths } = await writeReport(folder, folder);
+  await (json ? printJson(result) : printLine(`${summary(result)}\n${paths.join('\n')}`));
+  // One block has no interval; a plan of one, the paper's, asked for no more than its pairs.
+  const needed = Math.min(2, blocks);
+  const without = result.verdicts.filter(({ verdict }) => verdict.blocks.length < needed);
+  if (without.length === 0) return;
+  const found = without
+    .map(({ candidate, verdict }) => `${verdict.blocks.length} of ${candidate}`)
+    .join(', ');
+  throw new SpikedError(
+    'ERR_EXPERIMENT_INVALID',
+    `${folder}: expected ${needed} valid blocks of every candidate, found ${found}; report.md says why`,
+  );
 }
 
 async function dryRun(plan: Plan, meter: Meter, { socket, json }: RunOptions): Promise<void> {
