@@ -4,7 +4,8 @@ import type { Measured } from './compare.js';
 /** `-3.1 %`, `+0.42 %`: a ratio as a change, to three digits but no finer than 0.01 %. */
 export function change(ratio: number): string {
   const percent = 100 * (ratio - 1);
-  const digits = Math.abs(percent) >= 100 ? 0 : Math.abs(percent) >= 10 ? 1 : 2;
+  const size = Number(Math.abs(percent).toFixed(2));
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   const text = percent.toFixed(digits);
   return `${Number(text) > 0 ? '+' : ''}${Number(text) === 0 ? '0.00' : text} %`;
 }
