@@ -26,6 +26,12 @@ export function addressWarnings(address: string): string[] {
   return warning === undefined ? [] : [warning];
 }
 
+/** The serial port that an address names; undefined for meters without one. */
+export function serialPortOf(address: string): string | undefined {
+  const { row, parts } = find(address);
+  return row.path === 'port' ? parts.path : undefined;
+}
+
 function find(text: string): { row: MeterKind; parts: Address } {
   const colon = text.indexOf(':');
   const kind = colon < 0 ? text : text.slice(0, colon);

@@ -101,7 +101,7 @@ probability P, at_s=T from T seconds on, for_s=D for D seconds.
 
 Example:
   spikectl meter simulate --kind pzem --watts 10.3 --link meter &
-  spikectl energy doctor --meter pzem:meter`;
+  spikectl energy doctor pzem:meter`;
 
 /** Parser for commander. */
 function faults(text: string, earlier: Fault[] | undefined): Fault[] {
