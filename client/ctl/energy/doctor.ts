@@ -9,8 +9,8 @@ import { decimal } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import * as findings from './doctor/findings.js';
 import { checkPort, faultCheck } from './doctor/port.js';
+import { interruptible } from './interrupt.js';
 import { liveLine } from './live-line.js';
-import { withInterrupt } from './until-told.js';
 
 interface DoctorOptions {
   seconds?: number;
@@ -48,7 +48,7 @@ async function doctor(address: string, options: DoctorOptions): Promise<void> {
   const port = serialPortOf(address);
   const before = port === undefined ? [] : await checkPort(port);
   const reached = !before.some(({ status }) => status === 'fail');
-  const measured = reached ? await withInterrupt((stop) => measure(meter, options, stop)) : undefined;
+  const measured = reached ? await interruptible((stop) => measure(meter, options, stop)) : undefined;
   await report(meter, [...before, ...(measured?.checks ?? [])], measured?.assessment, options);
 }
 

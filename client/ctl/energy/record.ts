@@ -5,8 +5,9 @@ import { startRecording, type Recording } from '../../../power/trace/recorder.js
 import { SpikedError } from '../../protocol/errors.js';
 import { decimal } from '../options.js';
 import { printJson, printLine, remark, table } from '../output.js';
+import { interruptible } from './interrupt.js';
 import { liveLine } from './live-line.js';
-import { untilTold, withInterrupt, type Ending } from './until-told.js';
+import { untilTold, type Ending } from './until-told.js';
 
 interface RecordOptions {
   output: string;
@@ -38,7 +39,7 @@ Example:
 async function record(address: string, options: RecordOptions): Promise<void> {
   const meter = openMeter(address);
   addressWarnings(address).forEach(remark);
-  await withInterrupt(async (stop) => {
+  await interruptible(async (stop) => {
     const abandon = (): void => void meter.stop();
     stop.addEventListener('abort', abandon);
     const recording = await startRecording(meter, options.output);

@@ -1,7 +1,7 @@
 /** Why a measurement without an end of its own ended. */
 export type Ending = 'interrupted' | 'time' | 'failed';
 
-/** Resolves at Ctrl-C (or SIGTERM), after so many seconds, or when `failed` does. A second Ctrl-C ends the process. */
+/** Resolves when the signal aborts, after so many seconds, or when `failed` does. */
 export async function untilTold(
   stop: AbortSignal,
   seconds: number | undefined,
@@ -24,19 +24,5 @@ export async function untilTold(
   } finally {
     clearTimeout(timer);
     if (interrupt) stop.removeEventListener('abort', interrupt);
-  }
-}
-
-/** Runs work with a signal that Ctrl-C and SIGTERM abort, once: the second one finds no listener and ends the process. */
-export async function withInterrupt<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = new AbortController();
-  const abort = (): void => stop.abort();
-  process.once('SIGINT', abort);
-  process.once('SIGTERM', abort);
-  try {
-    return await work(stop.signal);
-  } finally {
-    process.off('SIGINT', abort);
-    process.off('SIGTERM', abort);
   }
 }
