@@ -20,7 +20,6 @@ export const invalidReasons = [
   'unequal-tokens',
   'ids-differ',
   'throttled',
-  'not-steady',
 ] as const;
 export type InvalidReason = (typeof invalidReasons)[number];
 
