@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { analyzeCommand } from './energy/analyze.js';
+import { calibrateCommand } from './energy/calibrate.js';
 import { doctorCommand } from './energy/doctor.js';
 import { recordCommand } from './energy/record.js';
 import { reportCommand } from './energy/report.js';
@@ -12,5 +13,6 @@ export function energyCommand(): Command {
     .addCommand(recordCommand())
     .addCommand(energyRunCommand())
     .addCommand(analyzeCommand())
-    .addCommand(reportCommand());
+    .addCommand(reportCommand())
+    .addCommand(calibrateCommand());
 }

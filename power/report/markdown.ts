@@ -1,4 +1,4 @@
-import { headline, plural, sentence, shortNumber, signedPercent } from './words.js';
+import { evidence, headline, plural, sentence, shortNumber, signedPercent } from './words.js';
 import { environmentSection } from './markdown-environment.js';
 import { methodSection } from './markdown-method.js';
 import { runsTable } from './markdown-runs.js';
@@ -20,7 +20,7 @@ export function reportMarkdown(
   return `${[
     `# Energy per token: ${result.name}`,
     ...(result.simulated ? [simulatedStamp] : []),
-    ...result.verdicts.map((one) => `**${headline(one)}** ${one.verdict.text}`),
+    ...result.verdicts.map((one) => `**${headline(one)}** ${evidence(one)}`),
     ...unfinished(result),
     ...result.verdicts.flatMap(idsSentence),
     '## Arms',

@@ -61,6 +61,16 @@ export function headline({ candidate, baseline, verdict }: CandidateResult): str
   return sentences[verdict.verdict];
 }
 
+/** What stands behind the headline: interval, blocks, test, and what could have been seen. */
+export function evidence({ verdict }: CandidateResult): string {
+  const { interval, sign_flip: flip, blocks, minimum_detectable: least } = verdict;
+  if (verdict.verdict === 'below resolution' || interval === null) return verdict.text;
+  const range = `95 % interval ${signedPercent(interval.low)} to ${signedPercent(interval.high)}`;
+  const test = flip === null ? '' : `, sign-flip p ${flip.p.toPrecision(2)} (${flip.smallest.toPrecision(2)} is the least that so many blocks can give)`; // prettier-ignore
+  const power = least === null || verdict.verdict !== 'no difference shown' ? '' : ` A difference of ${(100 * least).toPrecision(2)} % would have shown in 80 of 100 such experiments.`; // prettier-ignore
+  return `${sentence(`${range}, ${plural(blocks.length, 'block')}${test}`)}${power}`;
+}
+
 function shortPercent(ratio: number): string {
   const percent = Math.abs(100 * (ratio - 1));
   return `${percent.toFixed(percent < 10 ? 2 : 1)} %`;

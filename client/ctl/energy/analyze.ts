@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { analyze } from '../../../power/report/analyze.js';
 import type { Result } from '../../../power/report/result.js';
-import { headline, shortNumber } from '../../../power/report/words.js';
+import { evidence, headline, shortNumber } from '../../../power/report/words.js';
 import { usage } from '../exit.js';
 import { decimal } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
@@ -74,7 +74,7 @@ export function summary({ simulated, verdicts, arms }: Result): string {
   ]);
   return [
     ...(simulated ? ['SIMULATED: no meter measured these figures.'] : []),
-    ...verdicts.map((one) => `${headline(one)} ${one.verdict.text}`),
+    ...verdicts.map((one) => `${headline(one)} ${evidence(one)}`),
     table([head, ...rows], ['left', 'right', 'right', 'right', 'right', 'right', 'right']),
   ].join('\n');
 }

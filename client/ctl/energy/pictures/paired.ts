@@ -2,6 +2,7 @@ import { scaleLinear, type ScaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
 import { colour, element, text } from '../../bench/charts/svg.js';
 import type { BlockResult, CandidateResult, Result } from '../../../../power/report/result.js';
+import { evidence, headline } from '../../../../power/report/words.js';
 import type { Comparison } from '../../../../power/statistics/verdict.js';
 import { cross, page, shorten, wrap } from './page.js';
 
@@ -47,13 +48,14 @@ function extent(comparison: Comparison): number[] {
 }
 
 function drawPanel(
-  { candidate, verdict }: CandidateResult,
+  result: CandidateResult,
   blocks: readonly BlockResult[],
   x: ScaleLinear<number, number>,
   top: number,
   arm: number,
 ): { drawn: string; height: number } {
-  const sentences = wrap(verdict.text, 100);
+  const { candidate, verdict } = result;
+  const sentences = wrap(`${headline(result)} ${evidence(result)}`, 104);
   const head = top + 20 + sentences.length * 17;
   const base = head + (blocks.length + 1) * rowHeight + 10;
   const said = sentences.map((line, i) => text(24, top + 22 + i * 17, line, { fill: '#555' }));
