@@ -1,6 +1,9 @@
+import { lines } from './ascii/lines.js';
+import { wattsup } from './ascii/wattsup.js';
 import { hwmon } from './hwmon/meter.js';
 import type { MeterKind } from './kind.js';
 import { modbus, pzem } from './modbus/kinds.js';
+import { scpi } from './scpi/scpi.js';
 
 /** Every kind of meter, a line each. */
-export const kinds: readonly MeterKind[] = [pzem, modbus, hwmon];
+export const kinds: readonly MeterKind[] = [pzem, modbus, wattsup, lines, scpi, hwmon];

@@ -12,6 +12,7 @@ import {
   kindNamed,
   parseFault,
   simulate,
+  type Simulator,
   steppedPower,
   type Measuring,
   type PowerSource,
@@ -42,8 +43,17 @@ export interface Simulated {
   stop(): void;
 }
 
+const folder = tempDir();
+let made = 0;
+const running = new Set<Simulator>();
+
+/** Stops every one, for a test file's `after`: the process would live on with what a failed test left. */
+export function stopSimulated(): void {
+  for (const simulator of running) simulator.stop();
+}
+
 export function simulated(kind: string, options: SimulatedOptions = {}): Simulated {
-  const path = join(tempDir(), 'meter');
+  const path = join(folder, `meter-${String((made += 1))}`);
   const { steps, watts, source, measuring, baud, faults, seed } = options;
   let opened = 0;
   const simulator = simulate(
@@ -60,5 +70,19 @@ export function simulated(kind: string, options: SimulatedOptions = {}): Simulat
       return openPty(path);
     },
   );
+  running.add(simulator);
   return { path, startNs: simulator.startNs, opened: () => opened, stop: () => simulator.stop() };
+}
+
+/** Power that a test sets as it goes. */
+export function steered(watts: number): { source: PowerSource; set: (watts: number) => void } {
+  let level = watts;
+  let joules = 0;
+  let before = 0;
+  const joulesUntil = (seconds: number): number => {
+    joules += level * (seconds - before);
+    before = seconds;
+    return joules;
+  };
+  return { source: { joulesUntil }, set: (next) => void (level = next) };
 }
