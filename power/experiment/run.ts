@@ -35,6 +35,8 @@ export async function runOnce(
   early: readonly string[],
 ): Promise<RunEntry> {
   const { subject, feed, report, signal, part } = context;
+  const beginNs = nowNs();
+  const wasLost = feed.lost;
   const before = await subject.machine();
   const clocks = readClocks();
   const run = await subject.generate(place.arm, tokens, signal, (count) => report({ kind: 'tokens', count }));
@@ -60,6 +62,7 @@ export async function runOnce(
     before,
     after,
     reasons: [
+      ...(aborted ? [] : losses(context, wasLost, beginNs, run.sentNs)),
       ...reasonsOf(context, place, run, tokens, ids),
       ...(change.suspended ? [{ reason: 'suspended' as const, text: change.notes[0] ?? '' }] : []),
       ...throttling(before, after),
@@ -78,8 +81,16 @@ export async function runOnce(
   return entry;
 }
 
+function losses({ feed }: Context, wasLost: boolean, fromNs: bigint, sentNs: bigint): Reason[] {
+  const lostNs = feed.lostBetween(fromNs, nowNs());
+  if (!wasLost && lostNs === null && !feed.lost) return [];
+  const before = lostNs === null || lostNs <= sentNs;
+  const when = before ? 'before the run' : `at ${(Number(lostNs - sentNs) / 1e9).toFixed(1)} s of the run`;
+  return [{ reason: 'meter-lost', text: `meter lost ${when}` }];
+}
+
 function reasonsOf(
-  { feed, signal }: Context,
+  { signal }: Context,
   { arm }: Place,
   run: Generated,
   tokens: number,
@@ -88,12 +99,6 @@ function reasonsOf(
   if (signal.aborted)
     return [{ reason: 'aborted', text: `aborted after ${run.marksNs.length} of ${tokens} tokens` }];
   const reasons: Reason[] = [];
-  const lostNs = feed.lostBetween(run.sentNs, nowNs());
-  if (lostNs !== null || feed.lost)
-    reasons.push({
-      reason: 'meter-lost',
-      text: `meter lost ${lostNs === null ? 'before the run' : `at ${(Number(lostNs - run.sentNs) / 1e9).toFixed(1)} s of the run`}`,
-    });
   if (run.failure !== null)
     reasons.push({
       reason: 'generation-failed',
