@@ -12,6 +12,7 @@ type OpenTokenizer = (path: string, model: NativeModel) => Promise<Tokenizer | n
 /** The models in memory, by name. */
 export class ModelRegistry {
   private readonly loaded = new Map<string, LoadedModel>();
+  private closed = false;
   /** Replaced or unloaded, and still in use by who began with them. */
   private readonly retired = new Set<LoadedModel>();
   /** By path, with the file that was there at the beginning: two loads of one file share the work. */
@@ -137,6 +138,7 @@ export class ModelRegistry {
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     const all = this.inMemory;
     this.loaded.clear();
     await Promise.all(all.map((model) => model.close()));
@@ -152,6 +154,10 @@ export class ModelRegistry {
     for (let left = attempts; left > 0; left--) {
       const model = await this.openOnce(file);
       if (!model) continue;
+      if (this.closed) {
+        await model.close();
+        throw new SpikedError('ERR_SHUTTING_DOWN', `${file.path}: loaded when the daemon had stopped`);
+      }
       const before = this.loaded.get(model.name);
       this.loaded.set(model.name, model);
       if (before) void this.retire(before);

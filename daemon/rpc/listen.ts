@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, chown, link, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { chmod, chown, link, lstat, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkSocketPath, SpikedError } from '../../client/protocol/index.js';
@@ -46,19 +46,22 @@ export async function listen(rules: SocketRules, calls: Calls, accept: Accept): 
   const path = resolve(rules.path);
   checkSocketPath(path);
   const server = net.createServer({ allowHalfOpen: true }, accept);
-  const hidden = join(dirname(path), `.${randomBytes(6).toString('hex')}.spiked`);
+  const hidden = join(dirname(path), hiddenName('spiked'));
   const alone = <T>(work: () => Promise<T>): Promise<T> => withFolderLock(dirname(path), calls.tryLock, work);
-  await bind(server, path, basename(hidden));
   const own = await alone(async () => {
-    await dress(hidden, rules);
-    await publish(hidden, path, calls.peerCredentials);
-    return lstat(path, { bigint: true });
-  })
-    .catch((error: unknown) => {
+    await sweep(dirname(path));
+    try {
+      await bind(server, path, basename(hidden));
+      await dress(hidden, rules);
+      await publish(hidden, path, calls.peerCredentials);
+      return await lstat(path, { bigint: true });
+    } catch (error) {
       server.close();
       throw error;
-    })
-    .finally(() => unlink(hidden).catch(() => undefined));
+    } finally {
+      await unlink(hidden).catch(() => undefined);
+    }
+  });
   const remove = async (): Promise<void> => {
     const now = await lstat(path, { bigint: true });
     if (same(now, own)) await unlink(path);
@@ -108,6 +111,20 @@ export async function adopt(fd: number, path: string, accept: Accept): Promise<L
       server.close();
     },
   };
+}
+
+function hiddenName(end: 'spiked' | 'stale'): string {
+  return `.${randomBytes(6).toString('hex')}.${end}`;
+}
+
+/** Hidden names exist under the folder's lock alone: one that whoever holds it finds is what a killed daemon left. */
+async function sweep(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!/^\.[0-9a-f]{12}\.(spiked|stale)$/.test(name)) continue;
+    const left = join(folder, name);
+    const entry = await lstat(left).catch(() => null);
+    if (entry?.isSocket() && entry.uid === process.geteuid?.()) await unlink(left).catch(() => undefined);
+  }
 }
 
 /** Mode and group of the hidden socket. */
@@ -180,7 +197,7 @@ async function publish(hidden: string, path: string, credentials: PeerCredential
 }
 
 async function removeStale(path: string, stale: Entry): Promise<void> {
-  const aside = join(dirname(path), `.${randomBytes(6).toString('hex')}.stale`);
+  const aside = join(dirname(path), hiddenName('stale'));
   try {
     await rename(path, aside);
     const moved = await lstat(aside, { bigint: true });

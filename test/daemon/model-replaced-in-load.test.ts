@@ -106,4 +106,12 @@ test('a pipe in its place is refused, not waited for; what was loaded before sta
   await models.close();
 });
 
+test('a load that ends after the models were closed leaves nothing in memory', async () => {
+  const before = engine.memory().weightsBytes;
+  const models = await registry(() => models.close());
+  const error = await models.load('model').catch((e: unknown) => e);
+  assert.is((error as SpikedError).code, 'ERR_SHUTTING_DOWN');
+  assert.is(engine.memory().weightsBytes, before);
+});
+
 test.run();

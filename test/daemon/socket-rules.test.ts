@@ -1,9 +1,9 @@
 /** Who may connect. */
 import { spawn as spawnProcess, spawnSync } from 'node:child_process';
-import { lstatSync, readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { connect, type SpikedError } from '../../client/index.js';
-import { assert, missing, suite } from '../tools/suite.js';
+import { assert, missing, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
 import { daemonProgram, DaemonProcess, killAll, socketPath } from './helpers/process.js';
 import { RawClient } from './helpers/raw-client.js';
@@ -135,6 +135,21 @@ test.needs(notRoot ?? missing('python3'), 'a supplementary group counts', async 
   spawnSync('chmod', ['711', dirname(path)]);
   assert.is(ask(other), 0);
   assert.is(ask(other + 1), 3);
+});
+
+test('what daemons that were killed while they opened their socket left is swept away, and nothing else', async () => {
+  const folder = tempDir();
+  const path = join(folder, 'own.sock');
+  const left = ['.0123456789ab.spiked', '.ba9876543210.stale'];
+  const others = ['.0123456789ab.sock', '.0123.spiked'];
+  const bind = 'import socket, sys\nfor path in sys.argv[1:]: socket.socket(socket.AF_UNIX).bind(path)';
+  const made = spawnSync('python3', ['-c', bind, ...[...left, ...others].map((name) => `${folder}/${name}`)]);
+  assert.is(made.status, 0, made.stderr.toString());
+  writeFileSync(`${folder}/.aaaaaaaaaaaa.spiked`, 'a file of somebody');
+  const daemon = DaemonProcess.spawn(['--model', model], path);
+  running.push(daemon);
+  await daemon.ready();
+  assert.equal(readdirSync(folder).sort(), [...others, '.aaaaaaaaaaaa.spiked', basename(path)].sort());
 });
 
 test.run();
