@@ -8,7 +8,7 @@ import type { Plan } from '../../../power/experiment/plan.js';
 import { previewOf } from '../../../power/experiment/preview.js';
 import { readPlan } from '../../../power/experiment/read-plan.js';
 import type { Meter } from '../../../power/meters/meter.js';
-import { openMeter } from '../../../power/meters/open.js';
+import { addressWarnings, openMeter } from '../../../power/meters/open.js';
 import { SpikedError } from '../../index.js';
 import { usage } from '../exit.js';
 import { decimal } from '../options.js';
@@ -67,6 +67,7 @@ async function run(file: string, options: RunOptions): Promise<void> {
   const { address } = plan.meter;
   if (address === undefined) throw usage('expected --meter ADDRESS, or "meter": {"address": …} in the plan');
   const meter = openMeter(address);
+  addressWarnings(address).forEach(remark);
   if (options.dryRun === true) return dryRun(plan, meter, options);
   const folder = folderOf(file, options);
   const past = await readFolder(folder, plan, options.resume === true);
@@ -125,7 +126,10 @@ async function carryOut(
   await interruptible(async (signal) => {
     try {
       // First: a wrong port should not wait for models to load.
+      const abandon = (): void => void meter.stop();
+      signal.addEventListener('abort', abandon);
       await meter.start(feed);
+      signal.removeEventListener('abort', abandon);
       const subject = await DaemonSubject.start(plan, socket);
       remark(`measuring into ${folder}`);
       const view = experimentView(() => feed.watts);
