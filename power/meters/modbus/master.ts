@@ -27,8 +27,9 @@ export type Result =
 
 /** No more bytes of one frame after so much silence: adapters hand bytes over up to 16 ms late, a busy machine later. */
 const frameEndMs = 40;
-/** How long an answer that never came is still expected, ms. */
-const owedMs = 10_000;
+/** How long an answer that never came is still expected, ms: the slowest meters that are known take 3 s. */
+const owedMs = 3_000;
+const owedPollMs = 10;
 /** For eight bytes to leave this program; a port that is stopped by the other side takes none. */
 const sendMs = 2_000;
 
@@ -37,7 +38,8 @@ const sendMs = 2_000;
  *
  * Modbus RTU answers carry nothing that says which request they are for. So after a request without an answer nothing is sent until the
  * longest time that an answer can take is over; what comes then is dropped as late, with what the system holds. The next requests ask for
- * another number of registers, where the profile allows one: an answer that is later still has the wrong length and is known by it.
+ * another number of registers, where the profile allows one: an answer that is later still has the wrong length and is known by it. With
+ * both lengths owed nothing is sent until one answer came or 3 s are over.
  */
 export class ModbusMaster {
   #pending: Pending | undefined;
@@ -62,9 +64,10 @@ export class ModbusMaster {
    */
   async read(): Promise<Result> {
     const { slave, functionCode, start, answerMs, gapMs, tolerant } = this.settings;
-    const count = this.#choose();
+    const count = await this.#freeCount();
     const request: ReadRequest = { slave, functionCode, start, count };
     const pending = new Pending(request, this.#owed, (frame) => this.line.received(frame));
+    this.#pending?.end(false);
     this.#pending = pending;
     const began = performance.now();
     const answered = new Promise<Outcome | undefined>((resolve) => (this.#wake = resolve));
@@ -75,7 +78,6 @@ export class ModbusMaster {
     if (outcome === undefined && pending.began) outcome = pending.end(tolerant);
     if (outcome === undefined) return this.#timeout(pending, began);
     this.#pending = undefined;
-    if (outcome.kind === 'bad') this.#owed.set(count, performance.now() + owedMs);
     if (outcome.kind === 'exception') this.#refused(count);
     await pause(gapMs, this.line.signal);
     return { ...outcome, count };
@@ -111,24 +113,30 @@ export class ModbusMaster {
     const outcome = await within(late, began + this.settings.worstMs - performance.now(), signal);
     clearTimeout(this.#quietTimer);
     const rest = outcome ?? pending.end(false);
-    this.#pending = undefined;
-    if (rest === undefined || rest.kind === 'bad') this.#owed.set(count, performance.now() + owedMs);
+    // Without a second length nothing more can be done than to have waited for the longest time.
+    if (rest === undefined && this.#counts.length > 1) this.#owed.set(count, performance.now() + owedMs);
     await this.line.flush();
     await pause(this.settings.gapMs, signal);
     return { kind: 'timeout', count, bytes };
   }
 
-  /** A count that no owed answer has; if all are owed, the one that is for the longest. */
-  #choose(): number {
-    const now = performance.now();
-    for (const [count, until] of this.#owed) if (until < now) this.#owed.delete(count);
-    const free = this.#counts.find((count) => !this.#owed.has(count));
-    return free ?? [...this.#owed.keys()][0] ?? this.#counts[0] ?? 1;
+  /** A count that no owed answer has; waits for one where all are owed. */
+  async #freeCount(): Promise<number> {
+    for (;;) {
+      const now = performance.now();
+      for (const [count, until] of this.#owed) if (until < now) this.#owed.delete(count);
+      const free = this.#counts.find((count) => !this.#owed.has(count));
+      if (free !== undefined) return free;
+      if (this.line.signal.aborted) return this.#counts[0] ?? 1;
+      await pause(owedPollMs, this.line.signal);
+    }
   }
 
   /** A device that takes only whole blocks refuses the others: they are not asked for again. */
   #refused(count: number): void {
     const at = this.#counts.indexOf(count);
-    if (at > 0) this.#counts.splice(at, 1);
+    if (at <= 0) return;
+    this.#counts.splice(at, 1);
+    this.#owed.clear();
   }
 }

@@ -23,7 +23,7 @@ export class Pending {
   expired = false;
 
   /**
-   * @param owed      counts of earlier requests without an answer: a frame of such a count is that answer, late
+   * @param owed      counts of earlier requests without an answer: a frame of such a count is that answer, late, and is owed no more
    * @param received  gets every piece of the stream once
    */
   constructor(
@@ -32,9 +32,9 @@ export class Pending {
     private readonly received: (frame: Omit<Frame, 'direction'>) => void,
   ) {}
 
-  /** Whether the answer has begun to come. */
+  /** Whether the answer has begun to come, or bytes of its length came: then nothing more is to be waited for. */
   get began(): boolean {
-    return findHead(this.#bytes, this.request) !== undefined;
+    return this.isWhole || findHead(this.#bytes, this.request) !== undefined;
   }
 
   /** Bytes without an explanation. */
@@ -62,8 +62,10 @@ export class Pending {
     const found = findHead(this.#bytes, this.request);
     const tNs = this.#tNs;
     if (found === undefined) {
-      this.#junk(this.#bytes.length);
-      return undefined;
+      const { isWhole } = this;
+      if (isWhole) this.received({ tNs, bytes: this.#take(this.#bytes.length), fault: 'checksum' });
+      else this.#junk(this.#bytes.length);
+      return isWhole ? { kind: 'bad' } : undefined;
     }
     this.#junk(found.at);
     const whole = this.#bytes.length >= found.length;
@@ -75,10 +77,11 @@ export class Pending {
       : { kind: 'bad' };
   }
 
-  /** Whether the answer is whole, if it is one. */
+  /** Whether as many bytes came as the answer has, from its first bytes on, or, where those are wrong too, in all. */
   get isWhole(): boolean {
+    const length = answerLength(this.request.count);
     const found = findHead(this.#bytes, this.request);
-    return found !== undefined && this.#bytes.length >= found.at + answerLength(this.request.count);
+    return found === undefined ? this.#bytes.length === length : this.#bytes.length >= found.at + length;
   }
 
   #isOurs(found: Found): boolean {
@@ -89,6 +92,7 @@ export class Pending {
 
   #outcome(found: Found, frame: Uint8Array): Outcome {
     const tNs = this.#tNs;
+    if (this.expired) this.owed.delete(this.request.count);
     if (found.kind === 'exception') {
       this.received({ tNs, bytes: frame, fault: 'exception' });
       return { kind: 'exception', code: found.code };
