@@ -3,7 +3,8 @@ import { wattsup } from './ascii/wattsup.js';
 import { hwmon } from './hwmon/meter.js';
 import type { MeterKind } from './kind.js';
 import { modbus, pzem } from './modbus/kinds.js';
+import { replay } from './replay.js';
 import { scpi } from './scpi/scpi.js';
 
 /** Every kind of meter, a line each. */
-export const kinds: readonly MeterKind[] = [pzem, modbus, wattsup, lines, scpi, hwmon];
+export const kinds: readonly MeterKind[] = [pzem, modbus, wattsup, lines, scpi, hwmon, replay];

@@ -53,22 +53,22 @@ export class SampleStream {
 
   sample(sample: Sample): void {
     if (sample.tNs <= this.#pushedNs) return;
-    const flags = [...sample.flags];
-    if (this.#isLost) flags.push('back');
+    const flags = new Set(sample.flags);
+    if (this.#isLost) flags.add('back');
     if (sample.joules !== null && this.#lastJoules !== null && sample.joules < this.#lastJoules)
-      flags.push('counter-reset');
+      flags.add('counter-reset');
     this.#isLost = false;
     this.#lastJoules = sample.joules ?? this.#lastJoules;
     this.#counts.samples += 1;
     this.alive();
-    this.#push({ ...sample, flags });
+    this.#push({ ...sample, flags: [...flags] });
   }
 
-  lost(): void {
+  lost(tNs = process.hrtime.bigint()): void {
     if (this.#isLost) return;
     this.#isLost = true;
     const nothing = { watts: null, volts: null, amps: null, joules: null };
-    this.#push({ tNs: process.hrtime.bigint(), ...nothing, flags: ['lost'] });
+    this.#push({ tNs, ...nothing, flags: ['lost'] });
   }
 
   /** Silence is counted from here. */

@@ -1,4 +1,5 @@
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { SpikedError } from '../../client/protocol/errors.js';
@@ -79,12 +80,20 @@ const decodeClocks = (value: z.output<typeof clocks>): Clocks => ({
  * @throws SpikedError ERR_FILE_NOT_FOUND the folder holds no trace; ERR_TRACE_INVALID it is another format, version or shape
  */
 export async function readHeader(dir: string): Promise<TraceHeader> {
+  return readHeaderSync(dir);
+}
+
+/** The same at once, for who needs it before it can wait: it is one small file. */
+export function readHeaderSync(dir: string): TraceHeader {
   const path = join(dir, headerName);
-  const found = await readFile(path, 'utf8').catch((error: unknown) => {
+  let found: string;
+  try {
+    found = readFileSync(path, 'utf8');
+  } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOENT'
       ? new SpikedError('ERR_FILE_NOT_FOUND', `${path}: expected the header of a trace, found no such file`)
       : error;
-  });
+  }
   let value: unknown;
   try {
     value = JSON.parse(found);

@@ -22,8 +22,13 @@ export interface MasterSettings {
 
 export type Result =
   | (Outcome & { readonly count: number })
-  /** No answer in time; `bytes` came instead. */
-  | { readonly kind: 'timeout'; readonly count: number; readonly bytes: Uint8Array };
+  /** No answer in time; `bytes` came instead, or answers of devices that were not asked. */
+  | {
+      readonly kind: 'timeout';
+      readonly count: number;
+      readonly bytes: Uint8Array;
+      readonly strangers: readonly number[];
+    };
 
 /** No more bytes of one frame after so much silence: adapters hand bytes over up to 16 ms late, a busy machine later. */
 const frameEndMs = 40;
@@ -117,7 +122,7 @@ export class ModbusMaster {
     if (rest === undefined && this.#counts.length > 1) this.#owed.set(count, performance.now() + owedMs);
     await this.line.flush();
     await pause(this.settings.gapMs, signal);
-    return { kind: 'timeout', count, bytes };
+    return { kind: 'timeout', count, bytes, strangers: [...pending.strangers] };
   }
 
   /** A count that no owed answer has; waits for one where all are owed. */

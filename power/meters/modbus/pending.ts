@@ -21,6 +21,8 @@ export class Pending {
   #tNs = 0n;
   /** The time for the answer is over: what comes is recorded as late. */
   expired = false;
+  /** Addresses of devices that were not asked and answered. */
+  readonly strangers = new Set<number>();
 
   /**
    * @param owed      counts of earlier requests without an answer: a frame of such a count is that answer, late, and is owed no more
@@ -52,7 +54,9 @@ export class Pending {
       this.#junk(found.at);
       const frame = this.#take(found.length);
       if (this.#isOurs(found)) return this.#outcome(found, frame);
-      const late = found.kind === 'answer' && this.owed.delete(found.count);
+      const ours = found.slave === this.request.slave && found.kind === 'answer';
+      const late = ours && this.owed.delete(found.count);
+      if (found.slave !== this.request.slave) this.strangers.add(found.slave);
       this.received({ tNs, bytes: frame, fault: late ? 'late' : 'unexpected' });
     }
   }

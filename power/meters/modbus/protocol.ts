@@ -111,6 +111,9 @@ export class ModbusProtocol implements SerialProtocol {
       return other(
         'every answer was torn or had a wrong checksum: check the wiring, a second master, or try crc=warn',
       );
+    const strangers = seen.flatMap((result) => (result.kind === 'timeout' ? result.strangers : []));
+    if (strangers[0] !== undefined)
+      return other(`slave ${strangers[0]} answers instead: give slave=${strangers[0]}`);
     const bytes = Buffer.concat(
       seen.map((result) => (result.kind === 'timeout' ? result.bytes : Buffer.alloc(0))),
     );

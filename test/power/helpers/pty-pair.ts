@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,9 @@ export interface PtyPair {
   plug(): Promise<void>;
 }
 
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach((child) => child.kill('SIGTERM')));
+
 /** Unplug it at the end: socat runs until then. */
 export async function ptyPair(): Promise<PtyPair> {
   const folder = tempDir();
@@ -26,12 +29,11 @@ export async function ptyPair(): Promise<PtyPair> {
       stdio: 'ignore',
     });
     const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    const kill = (): boolean => child.kill('SIGTERM');
-    process.once('exit', kill);
+    running.add(child);
     end = async () => {
-      kill();
+      child.kill('SIGTERM');
       await ended;
-      process.removeListener('exit', kill);
+      running.delete(child);
     };
     for (let tries = 0; !(existsSync(near) && existsSync(far)); ++tries) {
       if (tries > 500) throw new Error('socat made no pseudo-terminals');
