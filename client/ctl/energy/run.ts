@@ -145,6 +145,10 @@ async function carryOut(
           reconnectMs: reconnect * 1000,
           report: view.report,
         });
+      } catch (error) {
+        view.end();
+        remark(`${folder}: --resume goes on after the last whole block; energy analyze shows what is there`);
+        throw error;
       } finally {
         view.end();
         await subject.close();

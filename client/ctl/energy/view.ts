@@ -34,6 +34,7 @@ function liveView(watts: () => number | null): ExperimentView {
   let shown = { where: 'starting', rate: '', left: '' };
   let progress = { value: 0, total: 1, since: started, timed: false };
   let leftUntil: number | null = null;
+  let ended = false;
   const draw = () => {
     const w = watts();
     const value = progress.timed ? (performance.now() - progress.since) / 1000 : progress.value;
@@ -82,7 +83,8 @@ function liveView(watts: () => number | null): ExperimentView {
     },
     end: () => {
       clearInterval(timer);
-      bar.stop();
+      if (!ended) bar.stop();
+      ended = true;
     },
   };
 }
