@@ -12,7 +12,7 @@ export interface Alignment {
   /** Power of work above that of rest, W. */
   readonly step_watts: number;
   readonly idle_watts: number;
-  /** Deviation of the samples from the shifted wave, W. */
+  /** Deviation of the samples from work and from rest, edges left out, W. */
   readonly noise_watts: number;
   /** Of samples and shifted wave; 1 is a perfect fit. */
   readonly correlation: number;
@@ -66,7 +66,7 @@ export function align(
   const [least, most] = [-period, shortest / 2];
   const step = Math.min(period, shortest) / 50;
   const latency = best(least, most, step, (shift) => fit(within, wave, shift)?.correlation ?? -1);
-  const whole = fit(within, wave, latency);
+  const whole = plateaus(within, wave, latency, period);
   if (whole === null || within.length < 4 * cycles) return refusal(whole, cycles, within.length, `${within.length} usable samples in ${cycles} cycles: expected at least ${4 * cycles}; make the halves longer`); // prettier-ignore
   const needed = Math.max(leastSteps * traits.resolutionWatts, leastDeviations * whole.sd);
   if (!(whole.step >= needed)) return refusal(whole, cycles, within.length, `a step of ${whole.step.toPrecision(3)} W between work and rest: expected at least ${needed.toPrecision(3)} W, ${leastSteps} steps of the meter (${traits.resolutionWatts} W) and ${leastDeviations} times its noise (${whole.sd.toPrecision(3)} W); is this machine behind the meter, and is nothing else running?`); // prettier-ignore
@@ -137,6 +137,20 @@ function fit(readings: readonly Reading[], wave: Wave, shift: number): Fit | nul
     correlation: yy > 0 ? xy / Math.sqrt(xx * yy) : 0,
     sd: Math.sqrt(rest / (n - 2)),
   };
+}
+
+/** Height and noise where work or rest had lasted for a period and lasts for one more: edges that a meter smears are no noise. */
+function plateaus(readings: readonly Reading[], wave: Wave, shift: number, period: number): Fit | null {
+  const found = fit(readings, wave, shift);
+  const level = (busy: number) =>
+    readings.filter(({ from, to }) => wave.busyShare(from - shift - period, to - shift + period) === busy).map(({ watts }) => watts); // prettier-ignore
+  const [rest, work] = [level(0), level(1)];
+  if (found === null || rest.length < 2 || work.length < 2) return found;
+  const mean = (watts: readonly number[]) => watts.reduce((sum, one) => sum + one, 0) / watts.length;
+  const [base, top] = [mean(rest), mean(work)];
+  const squares = [...rest.map((one) => one - base), ...work.map((one) => one - top)];
+  const sd = Math.sqrt(squares.reduce((sum, one) => sum + one * one, 0) / (squares.length - 2));
+  return { base, step: top - base, correlation: found.correlation, sd };
 }
 
 /** The shift of each cycle by itself, with height and base of the whole. */

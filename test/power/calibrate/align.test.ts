@@ -45,7 +45,7 @@ for (const rule of ['backward-rectangle', 'trapezoid'] as const)
         const allowed = rule === 'trapezoid' ? 0.6 * periodS : 0.03 * periodS;
         assert.ok(Math.abs((found ?? NaN) - latencyS) < allowed, `found ${found}`);
         assert.ok((sd ?? NaN) < periodS, `sd ${sd}`);
-        assert.ok(Math.abs(step - 7) < 0.3, `step ${step}`);
+        assert.ok(Math.abs(step - 7) < 0.011, `step ${step}`);
         assert.ok(correlation > 0.97, `correlation ${correlation}`);
       });
 
