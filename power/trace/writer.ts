@@ -187,6 +187,16 @@ export class TraceWriter implements MeterSink {
   }
 
   /**
+   * Returns when everything taken so far was given to the system: for whoever writes faster than the disk.
+   *
+   * @throws SpikedError ERR_FILE_IO a write failed, now or earlier
+   */
+  async drained(): Promise<void> {
+    await this.#enqueue(() => this.#writePending());
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /**
    * Returns when everything taken so far is on the disk.
    *
    * @throws SpikedError ERR_FILE_IO a write failed, now or earlier
