@@ -54,7 +54,7 @@ function unfinished({ ended, parts, blocks, method, verdicts }: Result): string[
   if (ended === 'complete') return [];
   const done = blocks.filter(({ used }) => used).length;
   const why = parts.at(-1)?.why;
-  const state = ended === 'unfinished' ? 'has no end in its journal' : `was ${ended}`;
+  const state = { unfinished: 'has no end in its journal', aborted: 'was aborted', failed: 'failed' }[ended];
   return [
     `The experiment ${state}${why ? ` (${why})` : ''}: ${done} of ${plural(method.blocks * verdicts.length, 'block')} count.`,
   ];

@@ -17,7 +17,18 @@ export async function experimentNotes(
     ...changes(parts),
     ...((await isTorn(journal)) ? ['The last line of journal.jsonl was cut off and is left out.'] : []),
     ...(idles.length === 0 ? ['No idle power was measured: there are no figures net of idle.'] : []),
+    ...idles.flatMap(idleFault),
     ...warningsOf(runs),
+  ];
+}
+
+function idleFault({ result: { part, after_block: after, reasons } }: IdleReading): string[] {
+  if (reasons.length === 0) return [];
+  const why = reasons.map(({ reason, text }) => `${reason}: ${text}`).join('; ');
+  return [
+    sentence(
+      `part ${part}, idle ${after === 0 ? 'before the first block' : `after block ${after}`} has no figure: ${why}`,
+    ),
   ];
 }
 
@@ -55,20 +66,21 @@ async function isTorn(path: string): Promise<boolean> {
 
 /** Warnings of runs, those that differ in figures only told once, with the runs that have one. */
 function warningsOf(runs: readonly RunResult[]): string[] {
-  const by = new Map<string, { first: string; names: string[] }>();
+  const by = new Map<string, { first: string; names: string[]; differ: boolean }>();
   for (const run of runs) {
     const own = new Map(
       [...run.warnings, ...run.decode.figures.warnings, ...run.full.figures.warnings].map((warning) => [shape(warning), warning]), // prettier-ignore
     );
     for (const [key, warning] of own) {
-      const found = by.get(key) ?? { first: warning, names: [] };
+      const found = by.get(key) ?? { first: warning, names: [], differ: false };
+      found.differ ||= found.first !== warning;
       found.names.push(`${run.block}-${run.slot}`);
       by.set(key, found);
     }
   }
-  return [...by.values()].map(({ first, names }) => {
+  return [...by.values()].map(({ first, names, differ }) => {
     const who = names.length === runs.length ? 'Every run' : `${names.length === 1 ? 'Run' : 'Runs'} ${names.join(', ')}`; // prettier-ignore
-    return `${who}: ${sentence(first)}`;
+    return `${who}${differ ? ', for example' : ''}: ${sentence(first)}`;
   });
 }
 
