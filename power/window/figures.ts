@@ -41,7 +41,7 @@ export interface PowerSpec {
   readonly toNs: bigint;
   /** The plan's; more is cut where `updatePeriodNs` and `latencyNs` need it. */
   readonly trimNs: number;
-  /** Frames of the window that were dropped for their checksum, so that no sample tells of them; from `frames.csv`. */
+  /** Frames of the window with a wrong checksum, from `frames.csv`: dropped ones, and those that a tolerant profile made flagged samples of. */
   readonly checksumErrors: number;
 }
 

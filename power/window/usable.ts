@@ -3,7 +3,8 @@ import type { MeterTraits, Sample } from '../meters/meter.js';
 /** Why a sample counts as missing; the names are those of the flags. */
 export type Fault = 'lost' | 'saturated' | 'negative' | 'checksum' | 'no-value' | 'suspect';
 
-const faults: readonly Fault[] = ['lost', 'saturated', 'negative', 'checksum', 'no-value', 'suspect'];
+/** In this order where there are several: what came with a wrong checksum proves nothing of range or wiring. */
+const faults: readonly Fault[] = ['lost', 'checksum', 'saturated', 'negative', 'no-value', 'suspect'];
 
 /** No board draws a gigawatt; a reading beyond is a decoding error, and sums of such ones could overflow. */
 const absurdWatts = 1e9;

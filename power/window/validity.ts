@@ -12,10 +12,10 @@ export const checksumShares = { warn: 0.01, invalid: 0.1 } as const;
 
 const percent = (share: number): string => `${(100 * share).toPrecision(3)} %`;
 
-/** Frames with a wrong checksum, those that left a sample and those that left none, over all frames of the untrimmed window. */
+/** Frames with a wrong checksum over all frames of the untrimmed window. A flagged sample is one of those frames; an import has no frames. */
 export function checksumShare(seen: Seen): number {
-  const bad = seen.spec.checksumErrors + seen.badChecksums;
-  return bad === 0 ? 0 : bad / (seen.spec.checksumErrors + seen.readings);
+  const bad = Math.max(seen.spec.checksumErrors, seen.badChecksums);
+  return bad === 0 ? 0 : bad / (bad + seen.readings - seen.badChecksums);
 }
 
 export const wiringHint =

@@ -209,6 +209,10 @@ test('case 12: 0.1 % wrong checksums are tolerated, 5 % warned of, 50 % void the
     textOf(breaks(['checksum-errors'], flagged(2), tenHertz), 'checksum-errors'),
     /^50\.0 % of the frames/,
   );
+  const told = figuresOf(flagged(20), { ...tenHertz, checksumErrors: 30 });
+  assert.equal(told.warnings, five.warnings, 'a frame and the sample made of it are one');
+  const garbled = live((t, s) => (t === 20 ? { ...s, flags: ['saturated', 'checksum'] } : s));
+  assert.is(figuresOf(garbled).valid, true, 'a garbled reading is no proof of saturation');
   // Dropped frames leave no sample: their count comes from the raw record.
   assert.ok(warns(figuresOf(live(), { checksumErrors: 3 }), /4\.8 % of the frames/));
   breaks(['checksum-errors'], live(), { checksumErrors: 61 });
