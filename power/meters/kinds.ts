@@ -5,6 +5,7 @@ import type { MeterKind } from './kind.js';
 import { modbus, pzem } from './modbus/kinds.js';
 import { replay } from './replay.js';
 import { scpi } from './scpi/scpi.js';
+import { simulate } from './simulate.js';
 
 /** Every kind of meter, a line each. */
-export const kinds: readonly MeterKind[] = [pzem, modbus, wattsup, lines, scpi, hwmon, replay];
+export const kinds: readonly MeterKind[] = [pzem, modbus, wattsup, lines, scpi, hwmon, replay, simulate];

@@ -1,5 +1,5 @@
 import { SpikedError } from '../../client/protocol/errors.js';
-import type { Address, MeterKind } from './kind.js';
+import type { Address, Means, MeterKind } from './kind.js';
 import { kinds } from './kinds.js';
 import type { Meter } from './meter.js';
 import { portNameWarning } from './serial-link.js';
@@ -8,15 +8,16 @@ import { portNameWarning } from './serial-link.js';
  * The meter of an address, not yet started: the port is opened by `start`.
  *
  *     pzem:/dev/serial/by-id/usb-x?slave=1    modbus:PORT?profile=mine.json    file:traces/monday?speed=10    hwmon:/sys/class/hwmon/hwmon3
+ *     simulate:?kind=wattsup
  *
  * The first `:` ends the kind, the first `?` the path; values may be percent-encoded.
  *
  * @throws SpikedError ERR_INVALID_ARGUMENT the kind or a key is unknown, or a value is not what the key may hold
  * @throws SpikedError ERR_PLAN_INVALID the profile that the address names is unknown or wrong
  */
-export function openMeter(address: string): Meter {
+export function openMeter(address: string, means: Means = {}): Meter {
   const { row, parts } = find(address);
-  return row.open(parts);
+  return row.open(parts, means);
 }
 
 /** What to tell whoever wrote an address, beside errors: one sentence each. */

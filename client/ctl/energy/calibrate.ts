@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { calibrate, type CalibrationRun } from '../../../power/calibrate/calibrate.js';
 import { spinningLoad } from '../../../power/calibrate/load.js';
 import type { Meter } from '../../../power/meters/meter.js';
-import { openMeter } from '../../../power/meters/open.js';
+import { openMeter } from '../meter/open.js';
 import { plainNumber, shortNumber } from '../../../power/report/words.js';
 import { readClocks } from '../../../power/trace/clocks.js';
 import { createTrace } from '../../../power/trace/writer.js';

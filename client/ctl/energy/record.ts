@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { addressWarnings, openMeter } from '../../../power/meters/open.js';
+import { addressWarnings } from '../../../power/meters/open.js';
+import { openMeter } from '../meter/open.js';
 import { compareClocks } from '../../../power/trace/clocks.js';
 import { startRecording, type Recording } from '../../../power/trace/recorder.js';
 import { SpikedError } from '../../protocol/errors.js';
