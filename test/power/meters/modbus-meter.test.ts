@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerSerial } from 'modbus-serial';
 import { openMeter } from '../../../power/meters/open.js';
+import { seededRandom } from '../../../power/simulator/random.js';
 import { assert, missing, suite } from '../../tools/suite.js';
 import { modbusSlave, pzemAnswer, sealed } from '../helpers/modbus-slave.js';
 import { ptyPair, type PtyPair } from '../helpers/pty-pair.js';
@@ -143,6 +144,36 @@ test.needs(
       }
       await slave.stop();
     }),
+);
+
+test.needs(needs, 'bits flipped at 0.1, 5 and 50 %: what is pushed was sent, the rest is counted', () =>
+  withPair(async ({ near, far }) => {
+    const random = seededRandom(7);
+    for (const share of [0.001, 0.05, 0.5]) {
+      let flips = 0;
+      const slave = await modbusSlave(far, (request, n) => {
+        const bytes = pzemAnswer(n + 1, request[5]);
+        // The first answer is good, so that the meter is known.
+        if (n === 0 || random() >= share) return [{ bytes }];
+        flips += 1;
+        const bit = Math.floor(random() * bytes.length * 8);
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        return [{ bytes }];
+      });
+      const meter = openMeter(`pzem:${near}?update_ms=200&poll_ms=1&answer_ms=150&worst_ms=180`);
+      const seen = await watch(meter);
+      await until('60 requests', () => slave.requests.length > 60, 30_000);
+      await meter.stop();
+      await slave.stop();
+      const sent = seen.frames.filter(({ direction }) => direction === 'sent');
+      for (const one of seen.samples.filter(({ watts }) => watts !== null))
+        assert.is(sent.filter(({ tNs }) => tNs < one.tNs).length, one.watts);
+      const { checksumErrors, torn, timeouts } = meter.counts;
+      assert.ok(checksumErrors + torn + timeouts >= flips - 1, `${flips} flips at ${share}`);
+      assert.ok(checksumErrors <= flips + timeouts);
+      if (share > 0.1) assert.ok(flips > 15);
+    }
+  }),
 );
 
 test.needs(needs, 'unplugged: one lost sample, then back by itself', () =>
