@@ -160,7 +160,7 @@ test.needs(needs, 'bits flipped at 0.1, 5 and 50 %: what is pushed was sent, the
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
         return [{ bytes }];
       });
-      const meter = openMeter(`pzem:${near}?update_ms=200&poll_ms=1&answer_ms=150&worst_ms=180`);
+      const meter = openMeter(`pzem:${near}?update_ms=200&poll_ms=1&answer_ms=400&worst_ms=500`);
       const seen = await watch(meter);
       await until('60 requests', () => slave.requests.length > 60, 30_000);
       await meter.stop();
