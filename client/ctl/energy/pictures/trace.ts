@@ -76,9 +76,11 @@ function drawRun(
   arm: number,
 ): string {
   const [start, end] = [at(from), at(to)];
-  const fill = figures.valid ? colour(arm) : invalidColour;
+  // An invalid run has an outline in place of its arm's colour.
+  const outline = figures.valid ? {} : { stroke: invalidColour, 'stroke-width': 1.2 };
+  const fill = figures.valid ? colour(arm) : '#ffffff';
   const rect = (x0: number, x1: number, opacity: number, name: string) =>
-    element('rect', { class: name, x: x0, width: Math.max(0.5, x1 - x0), y: above, height, fill, 'fill-opacity': opacity }); // prettier-ignore
+    element('rect', { class: name, x: x0, width: Math.max(0.5, x1 - x0), y: above, height, fill, 'fill-opacity': opacity, ...outline }); // prettier-ignore
   const scale = figures.window_s > 0 ? (end - start) / figures.window_s : 0;
   const trim = figures.trim_s * scale;
   const inner = end - start > 2 * trim && figures.trimmed_s !== null;
@@ -113,10 +115,10 @@ function curve(
 
 function legend(arms: readonly string[]): string {
   let x = left;
-  const entries = [...arms.map((arm, a) => ({ name: arm, fill: colour(a), opacity: 0.28 })), { name: 'invalid', fill: invalidColour, opacity: 0.28 }, { name: 'idle', fill: '#ececec', opacity: 1 }]; // prettier-ignore
+  const entries = [...arms.map((arm, a) => ({ name: arm, fill: colour(a), opacity: 0.28, stroke: undefined })), { name: 'invalid', fill: '#ffffff', opacity: 1, stroke: invalidColour }, { name: 'idle', fill: '#ececec', opacity: 1, stroke: undefined }]; // prettier-ignore
   return entries
-    .map(({ name, fill, opacity }) => {
-      const sample = { x, y: 74, width: 16, height: 14, fill, 'fill-opacity': opacity };
+    .map(({ name, fill, opacity, stroke }) => {
+      const sample = { x, y: 74, width: 16, height: 14, fill, 'fill-opacity': opacity, stroke };
       const drawn = element('rect', sample) + text(x + 22, 86, name, { 'font-size': 12 });
       x += 46 + name.length * 7;
       return drawn;
