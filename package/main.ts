@@ -1,11 +1,4 @@
-/**
- * Makes an installable package: `npm run package`.
- *
- *     node dist/package/main.js [--target linux-x64|linux-arm64] [--build DIR] [-o DIR]
- *
- * Builds the addon for the target unless --build names a folder that holds it, and writes spiked-VERSION-TARGET.tar.gz into DIR
- * (build-package/). The same checkout gives the same bytes. Needs no network.
- */
+/** Makes an installable package: `npm run package`. The same checkout gives the same bytes. Needs no network. */
 import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +7,16 @@ import { targets, type Target } from './manifest.js';
 import { makePackage } from './make.js';
 
 const root = resolve(import.meta.dirname, '..', '..');
+const help = `Usage: npm run package -- [options]
+
+Makes the installable package spiked-VERSION-TARGET.tar.gz, and says where it is, its size and SHA-256 as JSON.
+
+Options:
+  --target <target>  ${targets.join(' or ')} (default: this machine's)
+  --build <dir>      folder that holds the built addon (default: it is built)
+  -o, --out <dir>    folder for the package (default: build-package)
+  -h, --help         show this
+`;
 
 function readTarget(text: string): Target {
   const target = targets.find((known) => known === text);
@@ -21,7 +24,14 @@ function readTarget(text: string): Target {
   throw new SpikedError('ERR_USAGE', `--target: expected ${targets.join(' or ')}, found ${text}`);
 }
 
-function readOptions(): { target: Target; build: string | undefined; out: string } {
+interface Options {
+  target: Target;
+  build: string | undefined;
+  out: string;
+}
+
+/** Undefined: only help was asked for. */
+function readOptions(): Options | undefined {
   const own = `linux-${process.arch}`;
   try {
     const { values } = parseArgs({
@@ -29,8 +39,10 @@ function readOptions(): { target: Target; build: string | undefined; out: string
         target: { type: 'string', default: own },
         build: { type: 'string' },
         out: { type: 'string', short: 'o', default: join(root, 'build-package') },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    if (values.help) return undefined;
     const build = values.build === undefined ? undefined : resolve(values.build);
     return { target: readTarget(values.target), build, out: resolve(values.out) };
   } catch (error) {
@@ -50,9 +62,13 @@ function buildAddon(target: Target): string {
 }
 
 try {
-  const { target, build, out } = readOptions();
-  const made = await makePackage({ root, target, out, build: build ?? buildAddon(target) });
-  process.stdout.write(`${JSON.stringify(made)}\n`);
+  const options = readOptions();
+  if (options === undefined) process.stdout.write(help);
+  else {
+    const { target, build, out } = options;
+    const made = await makePackage({ root, target, out, build: build ?? buildAddon(target) });
+    process.stdout.write(`${JSON.stringify(made)}\n`);
+  }
 } catch (error) {
   if (!(error instanceof SpikedError)) throw error;
   process.stderr.write(`spiked package: ${error.code}: ${error.message}\n`);
