@@ -19,12 +19,16 @@ import { warmUp } from './warm-up.js';
 export async function conduct(context: Context, past: Past, traits: MeterTraits): Promise<void> {
   const { plan, report, signal } = context;
   const first = await look(context, past, traits);
-  report({ kind: 'preview', preview: first });
+  report({ kind: 'preview', preview: first, settled: false });
   refuseShort(plan, first);
   await pause(plan.cool_down_s, signal);
   await idle(context, past.done.size);
-  const fastest = await warmUp(context, first.tokens);
-  const preview = past.pilot === null ? await fixTokens(context, first, fastest, traits) : first;
+  const { fastest, watts } = await warmUp(context, first.tokens);
+  const preview =
+    past.pilot === null
+      ? await fixTokens(context, first, fastest, watts, traits)
+      : previewOf(plan, traits, first.pace, watts, first.tokens);
+  report({ kind: 'preview', preview, settled: true });
   const { tokens, blocks } = preview;
   const left = blocks.filter(({ block }) => !past.done.has(block));
   const known: Known = { celsius: null, ids: new Map(past.ids) };
@@ -79,6 +83,7 @@ async function fixTokens(
   context: Context,
   { pace: piloted, detectable }: Preview,
   fastest: ReadonlyMap<string, number>,
+  watts: number | null,
   traits: MeterTraits,
 ): Promise<Preview> {
   const { plan, journal, part } = context;
@@ -88,7 +93,8 @@ async function fixTokens(
       { tokensPerSecond: Math.max(tokensPerSecond, fastest.get(arm) ?? 0), prefillSeconds },
     ]),
   );
-  const preview = previewOf(plan, traits, pace, detectable.measured ? detectable.watts : null);
+  const piloting = detectable.measured ? detectable.watts : null;
+  const preview = previewOf(plan, traits, pace, watts ?? piloting);
   refuseShort(plan, preview);
   await journal.add({
     kind: 'pilot',

@@ -3,8 +3,8 @@ import type { RunEntry } from './record.js';
 
 /** What an experiment tells while it goes on, for whoever shows it. */
 export type ExperimentEvent =
-  /** What lies before it, once the pilot knows. */
-  | { readonly kind: 'preview'; readonly preview: Preview }
+  /** What lies before it: once the pilot knows, and settled when the warm-up has shown speed and power. */
+  | { readonly kind: 'preview'; readonly preview: Preview; readonly settled: boolean }
   /** Something that is no run begins; seconds that it takes, where that is known. */
   | { readonly kind: 'phase'; readonly text: string; readonly seconds: number | null }
   | {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nowNs, type Context } from './context.js';
+import { meanWatts } from './meter-feed.js';
 import { rateOf } from './pilot.js';
 import { isSteady, slopeOf, type Slope } from './slope.js';
 import { untilMeterIsBack } from './waiting.js';
@@ -8,17 +9,24 @@ const lookMs = 500;
 /** Of a run that says something of an arm's speed. */
 const fewestSeconds = 0.5;
 
+/** What the machine showed under load. */
+export interface Warmed {
+  /** By arm: tokens per second of its fastest run. */
+  readonly fastest: ReadonlyMap<string, number>;
+  /** Mean over the later half; null without a reading, and without a warm-up. */
+  readonly watts: number | null;
+}
+
 /**
  * Runs the arms in turn, for nothing, until power is steady over the later half of the warm-up (over `min_s` at least), or `max_s` are over.
  *
- * @returns by arm: tokens per second of its fastest run
  * @throws SpikedError why an arm cannot run; what the signal was aborted with
  */
-export async function warmUp(context: Context, tokens: number): Promise<Map<string, number>> {
+export async function warmUp(context: Context, tokens: number): Promise<Warmed> {
   const { plan, subject, feed, report, signal } = context;
   const { min_s: least, max_s: most, slope_percent_per_min: limit } = plan.warm_up;
   const fastest = new Map<string, number>();
-  if (most === 0) return fastest;
+  if (most === 0) return { fastest, watts: null };
   await untilMeterIsBack(context);
   report({ kind: 'phase', text: 'warm-up', seconds: least });
   const enough = new AbortController();
@@ -53,8 +61,10 @@ export async function warmUp(context: Context, tokens: number): Promise<Map<stri
     await watching;
   }
   signal.throwIfAborted();
+  const endNs = nowNs();
+  const watts = meanWatts(feed.between((startNs + endNs) / 2n, endNs));
   await tell(context, elapsed(), slope);
-  return fastest;
+  return { fastest, watts };
 }
 
 async function tell(

@@ -20,10 +20,10 @@ export function neededSeconds(trimS: number, periodS: number): number {
   return 2 * trimS + (minPeriods + 1) * periodS;
 }
 
-/** `at least 15.0 s, about 75 tokens at 5.00 tok/s`; without a rate the seconds only. */
+/** `at least 15.0 s, about 75 tokens at 5.00 tokens/s`; without a rate the seconds only. */
 export function neededText(seconds: number, tokensPerSecond: number | null): string {
   const least = `at least ${seconds.toFixed(1)} s`;
   if (tokensPerSecond === null) return least;
   const tokens = Math.ceil(seconds * tokensPerSecond) + 1;
-  return `${least}, about ${tokens} tokens at ${tokensPerSecond.toPrecision(3)} tok/s`;
+  return `${least}, about ${tokens} tokens at ${tokensPerSecond >= 100 ? tokensPerSecond.toFixed(0) : tokensPerSecond.toPrecision(3)} tokens/s`;
 }

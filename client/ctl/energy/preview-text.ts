@@ -1,7 +1,7 @@
 import type { Plan } from '../../../power/experiment/plan.js';
 import type { Preview } from '../../../power/experiment/preview.js';
 import { table } from '../output.js';
-import { duration, figure } from './view.js';
+import { duration, figure } from './amounts.js';
 
 /** What `--dry-run` shows to people. */
 export function previewText(plan: Plan, preview: Preview): string {
@@ -10,7 +10,6 @@ export function previewText(plan: Plan, preview: Preview): string {
     ([arm, { tokensPerSecond }]) => `${arm} ${figure(tokensPerSecond)}/s`,
   );
   const lasts = Object.values(preview.runSeconds).map((seconds) => seconds.toFixed(1));
-  const { least, most } = preview.seconds;
   const rows = [
     ['plan', `${plan.name}: ${baseline} against ${candidates.join(', ')}`],
     ['meter', `${plan.meter.address ?? ''}, step ${preview.detectable.stepWatts} W`],
@@ -23,7 +22,7 @@ export function previewText(plan: Plan, preview: Preview): string {
       `${plan.window}, ${preview.trimSeconds.toFixed(1)} s cut off each end, needs ${preview.neededSeconds.toFixed(1)} s`,
     ],
     ['blocks', `${plan.blocks} a candidate, ${preview.blocks.length * 4} runs`],
-    ['duration', `${duration(least)}${most > least * 1.05 ? ` to ${duration(most)}, by the warm-up` : ''}`],
+    ['duration', lasting(preview)],
     ['detectable', detectable(preview)],
   ];
   const order = preview.blocks.map(({ block, candidate, slots }) => [
@@ -31,6 +30,20 @@ export function previewText(plan: Plan, preview: Preview): string {
     `${slots.map((arm) => (arm === candidate ? 'B' : 'A')).join('')}  B = ${candidate}`,
   ]);
   return table([...rows, ...order]);
+}
+
+/** Before the first block: what the pilot says of the whole, then what the warm-up has settled. */
+export function ahead(preview: Preview, settled: boolean): string {
+  const [count, runs] = [`${preview.tokens} tokens a run`, `${preview.blocks.length * 4} runs`];
+  const begin = settled
+    ? `settled: ${count}`
+    : `ahead: ${runs} of about ${preview.tokens} tokens, ${lasting(preview)}`;
+  return `${begin}; detectable: ${detectable(preview)}`;
+}
+
+function lasting({ seconds: { least, most } }: Preview): string {
+  const [short, long] = [duration(least), duration(most)];
+  return short === long ? short : `${short} to ${long}, by the warm-up`;
 }
 
 function detectable({ detectable: { watts, measured, at } }: Preview): string {

@@ -1,6 +1,8 @@
 import { SingleBar } from 'cli-progress';
 import type { ExperimentEvent } from '../../../power/experiment/events.js';
 import { remark } from '../output.js';
+import { duration, figure } from './amounts.js';
+import { ahead } from './preview-text.js';
 
 export interface ExperimentView {
   readonly report: (event: ExperimentEvent) => void;
@@ -78,7 +80,8 @@ function liveView(watts: () => number | null): ExperimentView {
           rate: '',
         };
         leftUntil = performance.now() + event.leftSeconds * 1000;
-      } else if (event.kind === 'remark' || event.kind === 'block-done') say(sentence(event) ?? '');
+      } else if (event.kind === 'remark' || event.kind === 'block-done' || event.kind === 'preview')
+        say(sentence(event) ?? '');
       draw();
     },
     end: () => {
@@ -93,8 +96,9 @@ function liveView(watts: () => number | null): ExperimentView {
 function sentence(event: ExperimentEvent): string | null {
   switch (event.kind) {
     case 'tokens':
-    case 'preview':
       return null;
+    case 'preview':
+      return ahead(event.preview, event.settled);
     case 'phase':
       return event.text === 'cool-down'
         ? null
@@ -114,16 +118,4 @@ function sentence(event: ExperimentEvent): string | null {
     case 'remark':
       return event.text;
   }
-}
-
-/** `45 s`, `12 min`, `3 h 20 min`. */
-export function duration(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** Three digits, or all before the point. */
-export function figure(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

@@ -24,6 +24,13 @@ test('goes through idle, warm-up, blocks and idle, and leaves every file', async
   assert.is(marks.length, 25);
   assert.ok(existsSync(join(bench.folder, 'parts/001/trace/trace.json')));
   assert.is(bench.stopped, 1);
+  const ahead = bench.events.flatMap((event) => (event.kind === 'preview' ? [event] : []));
+  assert.equal(
+    ahead.map(({ settled }) => settled),
+    [false, true],
+  );
+  const { watts, measured } = ahead[1]?.preview.detectable ?? {};
+  assert.ok(measured === true && Math.abs((watts ?? 0) - 10.05) < 0.1, `at ${watts} W, seen: ${measured}`);
 });
 
 test('1: a meter that is lost in a run voids its block, which is done again whole when the meter is back', async () => {

@@ -46,6 +46,11 @@ test('three arms: a row a block, a mark a run, a panel a candidate', async () =>
   assert.is(count(paired, 'pair'), 8);
   assert.is(count(paired, 'floor'), 2);
   assert.is(count(paired, 'interval'), 2);
+  for (const panel of paired.split('class="candidate"').slice(1)) {
+    const label = Number(/<text [^>]*y="([\d.]+)"[^>]*>within the meter/.exec(panel)?.[1]);
+    const points = [...panel.matchAll(/<circle [^>]*cy="([\d.]+)"[^>]*r="(\d)"/g)].map((m) => Number(m[1]) - Number(m[2])); // prettier-ignore
+    assert.ok(label < Math.min(...points), `a label at ${label} over points from ${Math.min(...points)}`);
+  }
   assert.is(count(runs, 'run'), 16);
   assert.is(count(runs, 'invalid'), 1, 'the one of the legend');
   // The whole, and four blocks; every run in both.

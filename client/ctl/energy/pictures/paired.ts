@@ -56,10 +56,13 @@ function drawPanel(
 ): { drawn: string; height: number } {
   const { candidate, verdict } = result;
   const sentences = wrap(`${headline(result)} ${evidence(result)}`, 104);
-  const head = top + 20 + sentences.length * 17;
+  const floor = floorOf(verdict);
+  const above = top + 20 + sentences.length * 17;
+  // The band's name has a line of its own: beside the rows it would lie over their points.
+  const head = above + 18 * floor.length;
   const base = head + (blocks.length + 1) * rowHeight + 10;
   const said = sentences.map((line, i) => text(24, top + 22 + i * 17, line, { fill: '#555' }));
-  const band = floorOf(verdict).map((half) => floorBand(x, half, head, base));
+  const band = floor.map((half) => floorBand(x, half, head, base));
   const zero = element('line', { x1: x(0), x2: x(0), y1: head, y2: base, stroke: '#222', 'stroke-dasharray': '3 3' }); // prettier-ignore
   const ticks = x.ticks(6).map((value) => tick(x(value), base, `${value > 0 ? '+' : value < 0 ? '−' : ''}${Math.abs(value)} %`)); // prettier-ignore
   const axis = element('line', { x1: left, x2: left + plotWidth, y1: base, y2: base, stroke: '#222' });
@@ -89,7 +92,7 @@ function floorBand(x: ScaleLinear<number, number>, half: number, top: number, bo
     .x((at) => x(at))
     .y0(bottom)
     .y1(top)(ends);
-  return element('path', { class: 'floor', d: d ?? '', fill: '#e4e4e4' }) + text(x(ends[1] ?? 0) + 4, top + 12, 'within the meter’s resolution', { 'font-size': 11, fill: '#777' }); // prettier-ignore
+  return element('path', { class: 'floor', d: d ?? '', fill: '#e4e4e4' }) + text(x(0), top - 5, `within the meter’s resolution, ±${half.toPrecision(2)} %`, { 'font-size': 11, fill: '#777', 'text-anchor': 'middle' }); // prettier-ignore
 }
 
 function tick(at: number, base: number, label: string): string {
