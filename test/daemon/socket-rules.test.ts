@@ -137,19 +137,27 @@ test.needs(notRoot ?? missing('python3'), 'a supplementary group counts', async 
   assert.is(ask(other + 1), 3);
 });
 
-test('what daemons that were killed while they opened their socket left is swept away, and nothing else', async () => {
-  const folder = tempDir();
-  const path = join(folder, 'own.sock');
-  const left = ['.0123456789ab.spiked', '.ba9876543210.stale'];
-  const others = ['.0123456789ab.sock', '.0123.spiked'];
-  const bind = 'import socket, sys\nfor path in sys.argv[1:]: socket.socket(socket.AF_UNIX).bind(path)';
-  const made = spawnSync('python3', ['-c', bind, ...[...left, ...others].map((name) => `${folder}/${name}`)]);
-  assert.is(made.status, 0, made.stderr.toString());
-  writeFileSync(`${folder}/.aaaaaaaaaaaa.spiked`, 'a file of somebody');
-  const daemon = DaemonProcess.spawn(['--model', model], path);
-  running.push(daemon);
-  await daemon.ready();
-  assert.equal(readdirSync(folder).sort(), [...others, '.aaaaaaaaaaaa.spiked', basename(path)].sort());
-});
+test.needs(
+  missing('python3'),
+  'what daemons that were killed while they opened their socket left is swept away, and nothing else',
+  async () => {
+    const folder = tempDir();
+    const path = join(folder, 'own.sock');
+    const left = ['.0123456789ab.spiked', '.ba9876543210.stale'];
+    const others = ['.0123456789ab.sock', '.0123.spiked'];
+    const bind = 'import socket, sys\nfor path in sys.argv[1:]: socket.socket(socket.AF_UNIX).bind(path)';
+    const made = spawnSync('python3', [
+      '-c',
+      bind,
+      ...[...left, ...others].map((name) => `${folder}/${name}`),
+    ]);
+    assert.is(made.status, 0, made.stderr.toString());
+    writeFileSync(`${folder}/.aaaaaaaaaaaa.spiked`, 'a file of somebody');
+    const daemon = DaemonProcess.spawn(['--model', model], path);
+    running.push(daemon);
+    await daemon.ready();
+    assert.equal(readdirSync(folder).sort(), [...others, '.aaaaaaaaaaaa.spiked', basename(path)].sort());
+  },
+);
 
 test.run();
