@@ -41,8 +41,8 @@ export interface Frame {
   readonly tNs: bigint;
   readonly direction: 'received' | 'sent';
   readonly bytes: Uint8Array;
-  /** Why it was dropped; absent for a good one. */
-  readonly fault?: 'checksum' | 'torn' | 'late' | 'unexpected' | 'exception' | 'noise';
+  /** Why it was dropped; absent for a good one, `unchecked` for one whose wrong checksum the address ignores. */
+  readonly fault?: 'checksum' | 'unchecked' | 'torn' | 'late' | 'unexpected' | 'exception' | 'noise';
 }
 
 export interface MeterSink {

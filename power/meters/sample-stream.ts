@@ -5,7 +5,7 @@ const lostPeriods = 2.5;
 
 /**
  * What a meter pushes, in order: adds `back` after a loss and `counter-reset` where the energy counter fell, says `lost` once a loss, and
- * counts. A sample that is not later than the one before is dropped: times in a trace ascend.
+ * counts. Times in a trace ascend: of two samples that came in one read the second is a nanosecond later.
  */
 export class SampleStream {
   readonly #counts = {
@@ -43,7 +43,7 @@ export class SampleStream {
 
   frame(frame: Frame): void {
     if (frame.direction === 'received') {
-      if (frame.fault === undefined) this.#counts.frames += 1;
+      if (frame.fault === undefined || frame.fault === 'unchecked') this.#counts.frames += 1;
       if (frame.fault === 'checksum') this.#counts.checksumErrors += 1;
       if (frame.fault === 'torn') this.#counts.torn += 1;
       if (frame.fault === 'late') this.#counts.late += 1;
@@ -52,7 +52,7 @@ export class SampleStream {
   }
 
   sample(sample: Sample): void {
-    if (sample.tNs <= this.#pushedNs) return;
+    const tNs = sample.tNs > this.#pushedNs ? sample.tNs : this.#pushedNs + 1n;
     const flags = new Set(sample.flags);
     if (this.#isLost) flags.add('back');
     if (sample.joules !== null && this.#lastJoules !== null && sample.joules < this.#lastJoules)
@@ -61,7 +61,7 @@ export class SampleStream {
     this.#lastJoules = sample.joules ?? this.#lastJoules;
     this.#counts.samples += 1;
     this.alive();
-    this.#push({ ...sample, flags: [...flags] });
+    this.#push({ ...sample, tNs, flags: [...flags] });
   }
 
   lost(tNs = process.hrtime.bigint()): void {

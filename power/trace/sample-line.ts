@@ -6,7 +6,7 @@ export const samplesTitle = 't_ns,watts,volts,amps,joules,flags';
 export const framesTitle = 't_ns,direction,hex,fault';
 
 const known = new Set<string>(sampleFlags);
-const faults = new Set(['checksum', 'torn', 'late', 'unexpected', 'exception', 'noise']);
+const faults = new Set(['checksum', 'unchecked', 'torn', 'late', 'unexpected', 'exception', 'noise']);
 const number = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
 const time = /^\d{1,19}$/;
 

@@ -55,6 +55,7 @@ class Lines implements SerialProtocol {
       accuracy: values.accuracy ?? null,
       updatePeriodNs: values.update_ms * 1e6,
       rule: values.rule,
+      pushes: true,
       maxWatts: values.max_watts ?? null,
       current: values.current === 'ac' ? 'alternating' : 'direct',
     };
@@ -94,11 +95,14 @@ export function sampleOf(
   tNs: bigint,
 ): Sample | null {
   const { separator } = values;
-  const between = separator === undefined ? /[\s,;]+/ : separator === 'space' ? /\s+/ : separator;
-  const cell = words.split(between)[values.column - 1]?.trim() ?? '';
-  // A unit that stands beside the number is the one that holds.
-  const [, digits = '', written] = /^(.*?)\s*(mW|kW|W)?$/.exec(cell) ?? [];
-  const unit = (written ?? values.unit) as Values['unit'];
+  // An empty column counts: the ones after it would be taken for others.
+  const between = separator === undefined ? /\s*[,;]\s*|\s+/ : separator === 'space' ? /\s+/ : separator;
+  const cells = words.split(between).map((cell) => cell.trim());
+  const cell = cells[values.column - 1] ?? '';
+  // A unit that stands beside the number, or behind it, is the one that holds.
+  const [, digits = '', written] = /^(.*?)\s*(m[Ww]|[kK]?[Ww])?$/.exec(cell) ?? [];
+  const behind = /^(m[Ww]|[kK]?[Ww])$/.exec(cells[values.column] ?? '')?.[0];
+  const unit = unitOf(written ?? behind) ?? values.unit;
   const found = readNumber(digits);
   if (found === null) return null;
   const none = { tNs, watts: null, volts: null, amps: null, joules: null };
@@ -109,6 +113,11 @@ export function sampleOf(
   const flags: SampleFlag[] = over ? ['saturated'] : [];
   if (watts < 0 && values.current === 'ac') flags.push('negative');
   return { ...none, watts, flags };
+}
+
+function unitOf(word: string | undefined): Values['unit'] | undefined {
+  const lower = word?.toLowerCase();
+  return lower === 'w' ? 'W' : lower === 'mw' ? 'mW' : lower === 'kw' ? 'kW' : undefined;
 }
 
 function nothing(path: string, { column, baud }: Values, other: string | null): SpikedError {

@@ -35,6 +35,7 @@ export class LineSplitter {
 
   private line(): TextLine {
     const bytes = Uint8Array.from(this.held);
+    // A byte 0 is what the system gives for one that was damaged on the wire: a digit may have been there.
     const printable = this.held.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x09);
     const sound = printable && !this.overlong;
     return { bytes, text: sound ? String.fromCharCode(...this.held).trim() : null };

@@ -71,6 +71,7 @@ class WattsUp implements SerialProtocol {
       accuracy: values.accuracy,
       updatePeriodNs: (values.update_ms ?? values.interval_s * 1000) * 1e6,
       rule: 'backward-rectangle',
+      pushes: true,
       maxWatts,
       current: 'alternating',
     };

@@ -78,6 +78,12 @@ export const pzem = meterKind(
   (address, values) => open(address, findProfile(address, values.profile), values),
 );
 
+/** `hopi:PORT`. */
+export const hopi = meterKind(
+  { kind: 'hopi', form: 'hopi:PORT', summary: 'HOPI HP-9800', path: 'port', keys },
+  (address, values) => open(address, findProfile(address, 'hp-9800'), values),
+);
+
 /** `modbus:PORT?profile=NAME`: any meter that has a register map. */
 export const modbus = meterKind(
   {

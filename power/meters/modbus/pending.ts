@@ -13,6 +13,9 @@ export type Outcome =
   /** An answer that began as it should and is not whole, or whole and wrong. */
   | { readonly kind: 'bad' };
 
+/** A wrong checksum: drop the answer, give it away marked, or take it as good, from a unit that never sends a right one. */
+export type Tolerance = 'strict' | 'warn' | 'ignore';
+
 const anyDevice = 0xf8;
 
 /** The bytes that came since a request was sent, and what they are. */
@@ -30,7 +33,7 @@ export class Pending {
    */
   constructor(
     readonly request: ReadRequest,
-    private readonly owed: Map<number, unknown>,
+    private readonly owed: Set<number>,
     private readonly received: (frame: Omit<Frame, 'direction'>) => void,
   ) {}
 
@@ -54,15 +57,15 @@ export class Pending {
       this.#junk(found.at);
       const frame = this.#take(found.length);
       if (this.#isOurs(found)) return this.#outcome(found, frame);
-      const ours = found.slave === this.request.slave && found.kind === 'answer';
-      const late = ours && this.owed.delete(found.count);
-      if (found.slave !== this.request.slave) this.strangers.add(found.slave);
+      const ours = this.#isAsked(found.slave);
+      const late = ours && found.kind === 'answer' && this.owed.delete(found.count);
+      if (!ours) this.strangers.add(found.slave);
       this.received({ tNs, bytes: frame, fault: late ? 'late' : 'unexpected' });
     }
   }
 
-  /** Nothing more comes: what there is, given away. An answer with a wrong checksum is one when `tolerant`. */
-  end(tolerant: boolean): Outcome | undefined {
+  /** Nothing more comes: what there is, given away. */
+  end(crc: Tolerance): Outcome | undefined {
     const found = findHead(this.#bytes, this.request);
     const tNs = this.#tNs;
     if (found === undefined) {
@@ -74,9 +77,13 @@ export class Pending {
     this.#junk(found.at);
     const whole = this.#bytes.length >= found.length;
     const frame = this.#take(Math.min(found.length, this.#bytes.length));
-    this.received({ tNs, bytes: frame, fault: whole ? 'checksum' : 'torn' });
+    this.received({
+      tNs,
+      bytes: frame,
+      fault: !whole ? 'torn' : crc === 'ignore' ? 'unchecked' : 'checksum',
+    });
     this.#junk(this.#bytes.length);
-    return whole && tolerant
+    return whole && crc !== 'strict'
       ? { kind: 'answer', payload: frame.subarray(3, -2), tNs, checksum: false }
       : { kind: 'bad' };
   }
@@ -89,9 +96,12 @@ export class Pending {
   }
 
   #isOurs(found: Found): boolean {
-    const { slave, count } = this.request;
-    if (found.slave !== slave && slave !== anyDevice) return false;
-    return found.kind === 'exception' || found.count === count;
+    const fits = found.kind === 'exception' || found.count === this.request.count;
+    return fits && this.#isAsked(found.slave);
+  }
+
+  #isAsked(slave: number): boolean {
+    return slave === this.request.slave || this.request.slave === anyDevice;
   }
 
   #outcome(found: Found, frame: Uint8Array): Outcome {

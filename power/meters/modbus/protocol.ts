@@ -63,7 +63,7 @@ export class ModbusProtocol implements SerialProtocol {
       worstMs: map.worst_ms,
       // 3.5 characters of silence end a frame.
       gapMs: Math.max(5, 35_000 / map.serial.baud),
-      tolerant: map.crc !== 'strict',
+      crc: map.crc,
     });
     const first = await this.#identify(line, master);
     if (first === undefined) return;

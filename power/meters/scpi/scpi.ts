@@ -178,7 +178,7 @@ class Scpi implements SerialProtocol {
 const isOver = ({ signal }: Line): boolean => signal.aborted;
 
 /**
- * The reading of an answer such as `10.4E+00,230.1E+00,NAN`, columns by position; a header in front is left out. Null when a column is
+ * The reading of an answer such as `10.4E+00,230.1E+00,NAN`, columns by position; a header in front is left out, and a unit behind a number. Null when a column is
  * missing or no number.
  */
 export function sampleOf(
@@ -190,7 +190,7 @@ export function sampleOf(
   const cells = answer
     .replace(/^:?[A-Za-z][A-Za-z0-9:]*\s+(?=\S)/, '')
     .split(',')
-    .map((cell) => readNumber(cell.trim()));
+    .map((cell) => readNumber(cell.trim().replace(/(?<=[\d.])\s*[WVA]$/i, '')));
   const found: Record<Column, number | null> = { watts: null, volts: null, amps: null };
   const flags = new Set<SampleFlag>();
   for (const [i, column] of columns.entries()) {

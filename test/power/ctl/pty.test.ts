@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { openPty } from '../../../client/ctl/meter/pty.js';
+import { checkLink } from '../../../client/ctl/energy/doctor/findings.js';
 import { openTrace } from '../../../power/trace/reader.js';
-import { json, spikectl } from '../../ctl/helpers/spikectl.js';
+import { json, program, spikectl } from '../../ctl/helpers/spikectl.js';
 import { simulated, type SimulatedOptions } from '../helpers/simulated.js';
 import { collect } from '../helpers/traces.js';
 import { assert, suite, tempDir } from '../../tools/suite.js';
@@ -37,6 +41,43 @@ test('record: samples with volts and amps, raw frames both ways, simulated all t
     for (const direction of ['sent', 'received'])
       assert.ok(frames.some((frame) => frame.direction === direction));
   });
+});
+
+test('record: Ctrl-C tells a meter that pushes to stop', async () => {
+  const pty = openPty();
+  let heard = '';
+  let pushing: NodeJS.Timeout | undefined;
+  pty.stream.on('data', (bytes: Buffer) => {
+    heard += bytes.toString('latin1');
+    if (heard.endsWith('#V,R,0;')) pty.stream.write('#v,-,8,1,32768,8,2,3,31,20090824,33;');
+    if (/#L,W,3,E,[^;]*;$/.test(heard))
+      pushing = setInterval(
+        () => pty.stream.write('#d,-,18,103,2304,87,12,0,_,_,_,_,_,_,_,_,51,_,0,500,201;'),
+        100,
+      );
+  });
+  const args = ['energy', 'record', `wattsup:${pty.path}?baud=115200`, '-o', join(base, 'stopped'), '--json'];
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  child.stdout.on('data', (bytes: Buffer) => void (told += bytes.toString()));
+  const ended = once(child, 'close');
+  while (pushing === undefined && child.exitCode === null)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  child.kill('SIGINT');
+  assert.is((await ended)[0], 0);
+  clearInterval(pushing);
+  pty.hangUp();
+  assert.ok(heard.endsWith('#L,W,0;') && heard.lastIndexOf('#L,W,3') > heard.indexOf('#L,W,0;'), heard);
+  assert.ok(Number((JSON.parse(told) as Record<string, unknown>)['written']) > 0);
+});
+
+test('doctor: no right checksum is told with the way out', async () => {
+  const counts = { requests: 9, samples: 9, torn: 0, late: 0, timeouts: 0, reconnects: 0 };
+  const { status, fix } = checkLink({ ...counts, frames: 0, checksumErrors: 9 });
+  assert.is(status, 'fail');
+  assert.match(fix ?? '', /crc=ignore/);
+  assert.not.match(checkLink({ ...counts, frames: 8, checksumErrors: 1 }).fix ?? '', /crc=ignore/);
 });
 
 test('doctor: a sound meter whose updates are twice as fast as the profile says', async () => {

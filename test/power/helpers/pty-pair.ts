@@ -16,13 +16,15 @@ export interface PtyPair {
   plug(): Promise<void>;
 }
 
+const folder = tempDir();
+let made = 0;
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGTERM')));
 
 /** Unplug it at the end: socat runs until then. */
 export async function ptyPair(): Promise<PtyPair> {
-  const folder = tempDir();
-  const [near, far] = [join(folder, 'near'), join(folder, 'far')];
+  made += 1;
+  const [near, far] = [join(folder, `near-${made}`), join(folder, `far-${made}`)];
   let end: () => Promise<void> = async () => undefined;
   const plug = async (): Promise<void> => {
     const child = spawn('socat', [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`], {

@@ -20,7 +20,10 @@ export function checkLink({ frames, checksumErrors, torn, late, timeouts, reconn
   const bad = checksumErrors + torn;
   const share = bad / Math.max(1, frames + bad);
   const text = `${frames} good frames, ${checksumErrors} with a wrong checksum, ${torn} torn, ${late} late, ${timeouts} timeouts, ${reconnects} reconnects`;
-  const fix = 'check cable, ground, speed and stop bits, and that nothing else reads the port';
+  const fix =
+    frames === 0 && checksumErrors > 0
+      ? 'no checksum is right: where the figures are, the unit never sends a right one (some HOPI HP-9800): give crc=ignore'
+      : 'check cable, ground, speed and stop bits, and that nothing else reads the port';
   if (share > 0.05) return fail('line', text, fix);
   if (share > 0.001 || late + timeouts + reconnects > 0) return warn('line', text, fix);
   return ok('line', text);
@@ -31,7 +34,13 @@ export function checkSamples({ tally }: Assessment): Check {
   const named = Object.entries(flags).map(([flag, count]) => `${count} ${flag}`);
   const text = `${samples} in ${seconds(tally.seconds)}, ${unusable} unusable, ${gaps} gaps${named.length > 0 ? ` (${named.join(', ')})` : ''}`;
   if (samples - unusable < 2)
-    return fail('samples', text, 'check wiring and load: the meter answers and shows no power');
+    return fail(
+      'samples',
+      text,
+      flags['checksum'] === unusable
+        ? 'samples with a wrong checksum do not count: see the line'
+        : 'check wiring and load: the meter answers and shows no power',
+    );
   if (unusable > 0 || gaps > 0)
     return warn(
       'samples',
