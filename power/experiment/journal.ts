@@ -55,7 +55,7 @@ export async function readJournal(folder: string): Promise<JournalEntry[]> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new SpikedError(
       'ERR_EXPERIMENT_INVALID',
-      `${path}: expected the journal of an experiment, found ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+      `${path}: expected the journal of an experiment, found ${(error as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : String(error)}`,
     );
   });
   const lines = text

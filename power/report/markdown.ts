@@ -5,6 +5,7 @@ import { runsTable } from './markdown-runs.js';
 import { markdownTable } from './markdown-table.js';
 import type { ArmResult, CandidateResult, Result } from './result.js';
 import type { ComparedFigure, Comparison } from '../statistics/verdict.js';
+import { share } from '../statistics/wording.js';
 
 /**
  * The report for a person: the verdict first, then the figures, how they came about, what does not count and why, and what they were
@@ -102,7 +103,7 @@ function comparisonTable({ verdicts, window }: Result): string {
       one.sign_flip === null
         ? '–'
         : `${one.sign_flip.p.toPrecision(2)} (least ${one.sign_flip.smallest.toPrecision(2)})`,
-      one.minimum_detectable === null ? '–' : `${(100 * one.minimum_detectable).toPrecision(2)} %`,
+      one.minimum_detectable === null ? '–' : share(one.minimum_detectable),
       `${one.blocks.length} of ${one.blocks.length + one.excluded.length}`,
     ];
     return bold ? cells.map((cell) => `**${cell}**`) : cells;

@@ -1,4 +1,5 @@
 import type { Verdict } from '../statistics/verdict.js';
+import { share } from '../statistics/wording.js';
 import type { Value } from '../window/figures.js';
 import type { CandidateResult } from './result.js';
 
@@ -24,10 +25,11 @@ export function plainNumber(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** A ratio as the difference that it is, `−3.12 %`, to the place of its uncertainty's second digit. */
+/** A ratio as the difference that it is, `−3.12 %`, to the place of its uncertainty's second digit; as a factor, `×25`, where percent say nothing any more. */
 export function signedPercent(ratio: number | null, u: number | null = null): string {
   if (ratio === null) return '–';
   const percent = 100 * (ratio - 1);
+  if (ratio > 11 || ratio < 5e-5) return `×${Number(ratio.toPrecision(2))}`;
   const digits = u !== null && u > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(100 * u)))) : 2;
   const text = Math.abs(percent).toFixed(digits);
   const sign = Number(text) === 0 ? '' : percent < 0 ? '−' : '+';
@@ -67,7 +69,7 @@ export function evidence({ verdict }: CandidateResult): string {
   if (verdict.verdict === 'below resolution' || interval === null) return verdict.text;
   const range = `95 % interval ${signedPercent(interval.low)} to ${signedPercent(interval.high)}`;
   const test = flip === null ? '' : `, sign-flip p ${flip.p.toPrecision(2)} (${flip.smallest.toPrecision(2)} is the least that so many blocks can give)`; // prettier-ignore
-  const power = least === null || verdict.verdict !== 'no difference shown' ? '' : ` A difference of ${(100 * least).toPrecision(2)} % would have shown in 80 of 100 such experiments.`; // prettier-ignore
+  const power = least === null || verdict.verdict !== 'no difference shown' ? '' : ` A difference of ${share(least)} would have shown in 80 of 100 such experiments.`; // prettier-ignore
   return `${sentence(`${range}, ${plural(blocks.length, 'block')}${test}`)}${power}`;
 }
 

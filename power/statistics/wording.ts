@@ -1,8 +1,9 @@
 /** The verdict as a person reads it. */
 import type { Measured } from './compare.js';
 
-/** `-3.1 %`, `+0.42 %`: a ratio as a change, to three digits but no finer than 0.01 %. */
+/** `-3.1 %`, `+0.42 %`: a ratio as a change, to three digits but no finer than 0.01 %; as a factor, `×25`, where percent say nothing any more. */
 export function change(ratio: number): string {
+  if (ratio > 11 || ratio < 5e-5) return `×${Number(ratio.toPrecision(2))}`;
   const percent = 100 * (ratio - 1);
   const size = Number(Math.abs(percent).toFixed(2));
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -10,7 +11,9 @@ export function change(ratio: number): string {
   return `${Number(text) > 0 ? '+' : ''}${Number(text) === 0 ? '0.00' : text} %`;
 }
 
-const share = (x: number): string => `${(100 * x).toPrecision(2)} %`;
+/** `3.9 %`; of ten times and more `a factor of 25`. */
+export const share = (x: number): string =>
+  x < 10 ? `${(100 * x).toPrecision(2)} %` : `a factor of ${Number((1 + x).toPrecision(2))}`;
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 function details(m: Measured): string {

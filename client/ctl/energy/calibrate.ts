@@ -10,7 +10,7 @@ import { readClocks } from '../../../power/trace/clocks.js';
 import { createTrace } from '../../../power/trace/writer.js';
 import { SpikedError } from '../../protocol/errors.js';
 import { decimal, integer } from '../options.js';
-import { printJson, printLine, remark, table } from '../output.js';
+import { printJson, printLine, table } from '../output.js';
 import { calibrationPicture } from './pictures/calibration.js';
 import { writeWhole } from './write-report.js';
 
@@ -118,9 +118,9 @@ function resultOf({ identity, traits }: Meter, { edges, updatePeriodNs, alignmen
 
 function text(result: ReturnType<typeof resultOf>): string {
   const { latency_s: latency, sd_s: sd, u_s: u, suggested_latency_s: suggested } = result;
-  if (result.simulated) remark('SIMULATED: no meter measured this');
   const delay = latency === null || u === null ? '–' : `${latency.toFixed(3)} ± ${u.toFixed(3)} s (sd ${shortNumber(sd)} s over ${result.cycles} cycles)`; // prettier-ignore
-  return table([
+  const stamp = result.simulated ? 'SIMULATED: no meter measured this\n' : '';
+  const rows = [
     ['meter', [result.meter.maker, result.meter.model ?? result.meter.kind].filter((word) => word !== null).join(' ')], // prettier-ignore
     ['latency', delay],
     ['step between rest and work', `${shortNumber(result.step_watts)} W over ${shortNumber(result.idle_watts)} W`], // prettier-ignore
@@ -128,5 +128,6 @@ function text(result: ReturnType<typeof resultOf>): string {
     ['correlation', shortNumber(result.correlation)],
     ['update period', `${shortNumber(result.update_period_s)} s, ${result.samples} samples`],
     ...(suggested === null ? [] : [['for the plan', `"meter": { "latency_s": ${suggested} }`]]),
-  ]);
+  ];
+  return `${stamp}${table(rows)}`;
 }

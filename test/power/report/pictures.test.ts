@@ -81,6 +81,23 @@ test('what is invalid is marked and told; one block claims no interval', async (
   assert.match(text, /Run 1-0 \(\w+\): `gap`/);
 });
 
+test('blocks that contradict each other: factors where percent say nothing, and points that are still apart', async () => {
+  const { text, paired } = await reported({
+    ...pair,
+    arms: [
+      { name: 'f32', watts: () => 10, tokensPerSecond: 10 },
+      { name: 'k32', watts: (block) => (block === 1 ? 9 : 16), tokensPerSecond: 10 },
+    ],
+  });
+  assert.match(text, /95 % interval −\d\d\.\d\d % to ×\d+, 2 blocks/);
+  assert.match(text, /A difference of a factor of \d+(\.\d+)? would have shown/);
+  assert.not.match(text + paired, /\d{5} %|e\+/);
+  const x = [...paired.matchAll(/class="mean" cx="([\d.]+)"/g)].map((m) => Number(m[1]));
+  assert.ok(Math.abs((x[0] ?? 0) - (x[1] ?? 0)) > 50, x.join(', '));
+  const bar = /class="interval" d="([^"]+)"/.exec(paired)?.[1] ?? '';
+  assert.match(bar, /^M[\d.]+ [\d.]+v12M754 [\d.]+l6 6l-6 6M[\d.]+ [\d.]+H760\.0$/);
+});
+
 test('simulated is in the text and in every picture, and only then', async () => {
   for (const simulated of [true, false]) {
     const { text, paired, runs, trace, result } = await reported({ ...pair, blocks: 1, simulated });

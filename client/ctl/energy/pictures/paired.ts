@@ -15,10 +15,18 @@ const rowHeight = 22;
 export function pairedPicture(result: Result): string {
   const { name, simulated, window, verdicts, blocks } = result;
   const of = (candidate: string) => blocks.filter((block) => block.candidate === candidate);
-  const reach = Math.max(0.5, ...verdicts.flatMap(({ verdict }) => extent(verdict))) * 1.1;
+  const points = Math.max(0.5, ...verdicts.flatMap(({ verdict }) => extent(verdict)));
+  // An interval much wider than its points, of two blocks that disagree, would press them into a line: it leaves the picture.
+  const reach =
+    1.1 *
+    Math.max(
+      points,
+      Math.min(4 * points, Math.max(...verdicts.map(({ verdict }) => intervalExtent(verdict)))),
+    );
   const x = scaleLinear()
     .domain([-reach, reach])
     .nice(6)
+    .clamp(true)
     .range([left, left + plotWidth]);
   let top = 84;
   const panels = verdicts.map((verdict, v) => {
@@ -40,10 +48,12 @@ const percent = (ratio: number): number => 100 * (ratio - 1);
 /** Two standard uncertainties of what the meter's step hides, %. */
 const floorOf = ({ u_resolution: u }: Comparison): number[] => (u === null ? [] : [200 * u]);
 
+const intervalExtent = ({ interval }: Comparison): number =>
+  interval === null ? 0 : Math.max(Math.abs(percent(interval.low)), Math.abs(percent(interval.high)));
+
 function extent(comparison: Comparison): number[] {
-  const { blocks, interval } = comparison;
+  const { blocks } = comparison;
   const ratios = blocks.flatMap(({ ratio, pairs }) => [ratio, ...pairs.map((pair) => pair.ratio)]);
-  if (interval !== null) ratios.push(interval.low, interval.high);
   return [...ratios.map((ratio) => Math.abs(percent(ratio))), ...floorOf(comparison)];
 }
 
@@ -129,8 +139,13 @@ function meanRow(
 ): string {
   if (ratio === null) return '';
   const at = (value: number) => x(percent(value)).toFixed(1);
-  const ends = interval === null ? null : [at(interval.low), at(interval.high)];
-  const bar = ends && element('path', { class: 'interval', d: `M${ends[0]} ${y - 6}v12M${ends[1]} ${y - 6}v12M${ends[0]} ${y}H${ends[1]}`, stroke: colour(arm), 'stroke-width': 2.5, fill: 'none' }); // prettier-ignore
+  const [least = 0, most = 0] = x.domain();
+  const ends = interval && [interval.low, interval.high];
+  const caps = ends?.map((value) => {
+    if (percent(value) > most) return `M${left + plotWidth - 6} ${y - 6}l6 6l-6 6`;
+    return percent(value) < least ? `M${left + 6} ${y - 6}l-6 6l6 6` : `M${at(value)} ${y - 6}v12`;
+  });
+  const bar = ends && element('path', { class: 'interval', d: `${caps?.join('') ?? ''}M${at(ends[0] ?? 1)} ${y}H${at(ends[1] ?? 1)}`, stroke: colour(arm), 'stroke-width': 2.5, fill: 'none' }); // prettier-ignore
   const label = interval === null ? 'mean, no interval' : 'mean, 95 % interval';
   const diamond = element('path', { d: `M${at(ratio)} ${y - 7}l7 7l-7 7l-7 -7z`, fill: colour(arm) });
   return (
