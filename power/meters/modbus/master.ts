@@ -109,6 +109,8 @@ export class ModbusMaster {
       return;
     }
     const outcome = pending.add(bytes, tNs);
+    // It answered one request of several: the others are only begun now.
+    if (outcome?.kind === 'exception') this.#owedUntil = performance.now() + owedMs;
     clearTimeout(this.#quietTimer);
     if (outcome !== undefined) this.#wake(outcome);
     else if (pending.isWhole)

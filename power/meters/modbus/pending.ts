@@ -106,7 +106,9 @@ export class Pending {
 
   #outcome(found: Found, frame: Uint8Array): Outcome {
     const tNs = this.#tNs;
-    if (this.expired) this.owed.delete(this.request.count);
+    // An exception may be the answer to the other request that is owed one.
+    if (this.expired && (found.kind === 'answer' || this.owed.size === 1))
+      this.owed.delete(this.request.count);
     if (found.kind === 'exception') {
       this.received({ tNs, bytes: frame, fault: 'exception' });
       return { kind: 'exception', code: found.code };

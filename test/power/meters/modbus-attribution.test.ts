@@ -46,10 +46,7 @@ test.needs(needs, 'a late answer is never taken for the next one, however late i
     await slave.stop();
     const watts = numbers(seen.samples);
     assert.ok(watts.length > 20);
-    assert.ok(
-      watts.every((value) => value % 5 !== 0 || value === 0),
-      `late answers were used: ${watts.join()}`,
-    );
+    // On a machine that stood still an answer of 80 ms may count as in time; it is its own request's all the same.
     assertOwn(seen);
     assert.ok(meter.counts.late > 3, 'and they are counted');
     assert.ok(seen.frames.some(({ fault }) => fault === 'late'));
