@@ -68,6 +68,10 @@ async function run(file: string, options: RunOptions): Promise<void> {
   const { address } = plan.meter;
   if (address === undefined) throw usage('expected --meter ADDRESS, or "meter": {"address": …} in the plan');
   const meter = openMeter(address);
+  if (address.startsWith('file:') && !/[?&]time=now(&|$)/.test(address))
+    throw usage(
+      `--meter ${address}: expected a meter of now, found a record with times of its own; add time=now to play it (simulated), or give it to energy analyze --trace`,
+    );
   addressWarnings(address).forEach(remark);
   if (options.dryRun === true) return dryRun(plan, meter, options);
   const folder = folderOf(file, options);
