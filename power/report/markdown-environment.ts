@@ -26,7 +26,7 @@ function rowsOf({ environment }: PartResult): string[][] {
     ...daemons.flatMap((daemon) => [
       [
         `engine of ${daemon.arms.join(', ')}`,
-        `${daemon.version}, commit ${daemon.commit}, ${daemon.isa}, ${daemon.threads} threads, CPUs ${daemon.cpus || 'any'}, activations ${daemon.activations}${daemon.own ? '' : ', a daemon that was already running'}`,
+        `${daemon.version}, commit ${daemon.commit}, ${daemon.isa}, ${daemon.threads} threads, ${pinning(daemon.cpus)}, activations ${daemon.activations}${daemon.own ? '' : ', a daemon that was already running'}`,
       ],
       [
         `model of ${daemon.arms.join(', ')}`,
@@ -35,4 +35,8 @@ function rowsOf({ environment }: PartResult): string[][] {
     ]),
     ...warnings.map((warning) => ['warning', warning]),
   ]; // prettier-ignore
+}
+
+function pinning(cpus: string): string {
+  return cpus === '' || cpus === 'none' ? 'not pinned' : `on CPUs ${cpus}`;
 }

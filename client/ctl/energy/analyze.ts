@@ -7,6 +7,7 @@ import { usage } from '../exit.js';
 import { decimal } from '../options.js';
 import { printJson, printLine, table } from '../output.js';
 import { analyzeTrace, nanoseconds, type TraceOptions } from './analyze-trace.js';
+import { remarkChanges } from './changed-files.js';
 import { resultText, writeWhole } from './write-report.js';
 
 interface AnalyzeOptions extends TraceOptions {
@@ -59,6 +60,7 @@ async function run(dir: string | undefined, options: AnalyzeOptions): Promise<vo
   if (name !== undefined) throw usage(`--${name}: expected with --trace, found an experiment, whose plan says it`); // prettier-ignore
   if (dir === undefined) throw usage('expected the folder of an experiment, or --trace and --tokens');
   const result = await analyze(dir);
+  await remarkChanges(dir, result);
   if (json) return printJson(result);
   const path = await writeWhole(join(dir, 'result.json'), resultText(result));
   await printLine(`${summary(result)}\n${path}`);

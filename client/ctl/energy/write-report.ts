@@ -4,6 +4,7 @@ import { analyze } from '../../../power/report/analyze.js';
 import { reportMarkdown } from '../../../power/report/markdown.js';
 import type { Result } from '../../../power/report/result.js';
 import { tracePanels } from '../../../power/report/trace-panels.js';
+import { remarkChanges } from './changed-files.js';
 import { pairedPicture } from './pictures/paired.js';
 import { runsPicture } from './pictures/runs.js';
 import { traceColumns, tracePicture } from './pictures/trace.js';
@@ -23,6 +24,7 @@ const pictures = { paired: 'paired.svg', runs: 'runs.svg', trace: 'trace.svg' } 
  */
 export async function writeReport(dir: string, output: string): Promise<{ result: Result; paths: string[] }> {
   const result = await analyze(dir);
+  await remarkChanges(dir, result);
   const panels = await tracePanels(dir, result, traceColumns);
   const files = new Map([
     ['result.json', resultText(result)],

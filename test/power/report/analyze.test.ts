@@ -1,5 +1,7 @@
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { changedFiles } from '../../../client/ctl/energy/changed-files.js';
+import { resultText } from '../../../client/ctl/energy/write-report.js';
 import { analyze } from '../../../power/report/analyze.js';
 import type { Result, RunResult } from '../../../power/report/result.js';
 import { assert, suite, tempDir } from '../../tools/suite.js';
@@ -111,6 +113,22 @@ test('the digests are those of the raw files, and a changed byte is another dige
     assert.is(sha256, createHash('sha256').update(content).digest('hex'), path);
     assert.is(bytes, content.length);
   }
+});
+
+test('a raw file that changed since the result was written is named', async () => {
+  const copy = await writeSynthetic(pair);
+  await writeFile(join(copy, 'result.json'), resultText(await analyze(copy)));
+  assert.equal(await changedFiles(copy, await analyze(copy)), []);
+  const samples = join(copy, 'parts/001/trace/samples.csv');
+  const text = await readFile(samples, 'utf8');
+  await writeFile(
+    samples,
+    text.replace(
+      /,(\d)(\d*)\./,
+      (_all, first: string, rest: string) => `,${first === '9' ? '8' : '9'}${rest}.`,
+    ),
+  );
+  assert.equal(await changedFiles(copy, await analyze(copy)), ['parts/001/trace/samples.csv']);
 });
 
 test('every number is finite', () => {
