@@ -112,7 +112,7 @@ test('case 8: a window no longer than its trims says what it is and what would d
   const figures = breaks(['window-too-short'], live(), short);
   assert.match(
     textOf(figures, 'window-too-short'),
-    /^3\.1 s ≤ 2 × 2\.0 s.*at least 15\.0 s, about 76 tokens at 5\.00 tok\/s$/,
+    /^3\.1 s ≤ 2 × 2\.0 s.*at least 15\.0 s, about 76 tokens at 5\.00 tokens\/s$/,
   );
   assert.equal([figures.trimmed_s, figures.coverage], [null, null]);
   breaks(['window-too-short'], live(), { toNs: at(4), tokenNs: tokensAt(5, 0, 4) });
