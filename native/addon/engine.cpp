@@ -14,6 +14,9 @@ namespace {
 /// By their numbers in spiked.h.
 constexpr const char* kActivations[] = {"f32", "i8", "i16"};
 constexpr const char* kLoading[] = {"readahead", "prefault", "huge_pages", "locked"};
+constexpr const char* kKv[] = {"f32", "f16"};
+constexpr const char* kMemory[] = {"normal", "low"};
+constexpr const char* kContract[] = {"bitnet", "hyphae"};
 
 }  // namespace
 
@@ -58,6 +61,16 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   const Napi::Value budget_value = args.property(options, "ramBudgetBytes", "options.ramBudgetBytes");
   const double budget_bytes =
       budget_value.IsUndefined() ? 0 : args.integer(budget_value, "options.ramBudgetBytes", 1, 0x1p53 - 1);
+  const Napi::Value context_value = args.property(options, "context", "options.context");
+  const double context =
+      context_value.IsUndefined() ? 0 : args.integer(context_value, "options.context", 1, 0x1p31);
+  const auto choose = [&](const char* name, const char* path, auto& names) -> size_t {
+    const Napi::Value value = args.property(options, name, path);
+    return value.IsUndefined() ? 0 : args.choice(value, path, {std::begin(names), std::end(names)});
+  };
+  const size_t kv = choose("kv", "options.kv", kKv);
+  const size_t memory = choose("memory", "options.memory", kMemory);
+  const size_t contract = choose("contract", "options.contract", kContract);
   if (args.failed()) return raise(env, args.failure());
   const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
   if (precision == std::end(kActivations))
@@ -70,7 +83,11 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
                                         cpus.c_str(),
                                         static_cast<int32_t>(loading),
                                         static_cast<uint64_t>(cache_bytes),
-                                        static_cast<uint64_t>(budget_bytes)};
+                                        static_cast<uint64_t>(budget_bytes),
+                                        static_cast<uint32_t>(context),
+                                        static_cast<int32_t>(kv),
+                                        static_cast<int32_t>(memory),
+                                        static_cast<int32_t>(contract)};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));

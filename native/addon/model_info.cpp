@@ -20,6 +20,7 @@ Napi::Object model_info(Napi::Env env, const spiked_model_info& info) {
   out["embedDim"] = number(info.embed_dim);
   out["nLayers"] = number(info.n_layers);
   out["nHeads"] = number(info.n_heads);
+  out["nKvHeads"] = number(info.n_kv_heads);
   out["headDim"] = number(info.head_dim);
   out["ffnDim"] = number(info.ffn_dim);
   out["maxContext"] = number(info.max_context);

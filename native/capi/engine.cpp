@@ -4,6 +4,16 @@
 using namespace spiked;
 using namespace spiked::capi;
 
+namespace {
+
+Status one_of_two(const char* name, int32_t found, const char* first, const char* second) {
+  if (found == 0 || found == 1) return {};
+  return {Code::ERR_INVALID_ARGUMENT,
+          format("%s: expected 0 (%s) or 1 (%s), found %d", name, first, second, found)};
+}
+
+}  // namespace
+
 const char* spiked_isa(size_t i, int32_t* supported) {
   const auto& all = kernels::isas();
   if (i >= all.size()) return nullptr;
@@ -25,10 +35,20 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
       return {Code::ERR_INVALID_ARGUMENT,
               format("loading: expected 0 (readahead), 1 (prefault), 2 (huge pages) or 3 (locked), found %d",
                      loading)};
-    auto engine = Engine::open({options->n_threads, options->isa != nullptr ? options->isa : "",
-                                static_cast<ops::Activations>(activations),
-                                options->cpus != nullptr ? options->cpus : "", static_cast<Loading>(loading),
-                                options->prefix_cache_bytes, options->ram_budget_bytes});
+    SPIKED_TRY(one_of_two("kv", options->kv, "f32", "f16"));
+    SPIKED_TRY(one_of_two("memory", options->memory, "normal", "low"));
+    SPIKED_TRY(one_of_two("contract", options->contract, "bitnet", "hyphae"));
+    EngineOptions o;
+    o.n_threads = options->n_threads;
+    o.isa = options->isa != nullptr ? options->isa : "";
+    o.activations = static_cast<ops::Activations>(activations);
+    o.cpus = options->cpus != nullptr ? options->cpus : "";
+    o.loading = static_cast<Loading>(loading);
+    o.network = {options->context, options->kv == SPIKED_KV_F16, options->memory == SPIKED_MEMORY_LOW,
+                 options->contract == SPIKED_CONTRACT_HYPHAE};
+    o.prefix_cache_bytes = options->prefix_cache_bytes;
+    o.ram_budget_bytes = options->ram_budget_bytes;
+    auto engine = Engine::open(o);
     if (!engine.ok()) return engine.status();
     *out = new spiked_engine{engine.take()};
     return {};

@@ -65,7 +65,7 @@ spiked_status spiked_model_check_head(const spiked_model* model, const spiked_he
     SPIKED_TRY(require(head, "head"));
     auto found = head_of(head);
     if (!found.ok()) return found.status();
-    return found.value().check(model->model->weights.head);
+    return found.value().check(model->model->network->head());
   });
 }
 
@@ -104,7 +104,7 @@ spiked_status spiked_session_choose(spiked_session* session, const float* hidden
 const void* spiked_session_group(const spiked_session* session) { return &session->session.model(); }
 
 spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_error* error) {
-  static_assert(SPIKED_MAX_JOINT == symboliclight::kMaxBatch);
+  static_assert(SPIKED_MAX_JOINT == kMaxBatch);
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(steps, "steps"));
     if (n == 0 || n > SPIKED_MAX_JOINT)

@@ -10,12 +10,10 @@ using namespace spiked::capi;
 
 namespace {
 
-symboliclight::SpikeBytes<uint8_t> spikes_in(const spiked_spikes& in) {
-  return {in.encoder, in.ffn, in.block};
-}
+SpikeBytes<uint8_t> spikes_in(const spiked_spikes& in) { return {in.encoder, in.ffn, in.block}; }
 
-symboliclight::Trace trace_in(const spiked_trace& in, size_t n) {
-  symboliclight::Trace t;
+Trace trace_in(const spiked_trace& in, size_t n) {
+  Trace t;
   t.active_encoder = in.active_encoder;
   t.active_mixer = in.active_mixer;
   t.active_ffn = in.active_ffn;
@@ -27,6 +25,8 @@ symboliclight::Trace trace_in(const spiked_trace& in, size_t n) {
   t.spikes = spikes_in(in.spikes);
   t.given = {in.given.encoder, in.given.ffn, in.given.block};
   t.dense_inputs = in.dense_inputs;
+  t.codes = {in.codes.attn_in, in.codes.attn_out, in.codes.ffn_in, in.codes.ffn_down, in.codes.absmax};
+  t.final_norm = in.final_norm;
   return t;
 }
 
@@ -76,7 +76,7 @@ spiked_status spiked_session_forward(spiked_session* session, const int32_t* ids
     if (logits_mode == SPIKED_LOGITS_ALL) SPIKED_TRY(require(logits, "logits"));
     const auto mode = static_cast<LogitsMode>(logits_mode);
     if (trace == nullptr) return session->session.forward(ids, n, mode, logits, nullptr);
-    symboliclight::Trace t = trace_in(*trace, n);
+    Trace t = trace_in(*trace, n);
     SPIKED_TRY(session->session.forward(ids, n, mode, logits, &t));
     trace->margin_encoder = t.margin_encoder;
     trace->margin_mixer = t.margin_mixer;
@@ -177,7 +177,9 @@ spiked_status spiked_session_read_profile(spiked_session* session, spiked_profil
 spiked_status spiked_session_membrane(const spiked_session* session, float* out, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(out, "out"));
-    const auto& m = session->session.state().membrane;
+    auto state = session->session.spiking_state();
+    if (!state.ok()) return state.status();
+    const auto& m = state.value()->membrane;
     std::memcpy(out, m.data(), m.size() * sizeof(float));
     return {};
   });
@@ -186,7 +188,9 @@ spiked_status spiked_session_membrane(const spiked_session* session, float* out,
 spiked_status spiked_session_decay(const spiked_session* session, float* out, spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(out, "out"));
-    const auto& d = session->session.state().decay;
+    auto state = session->session.spiking_state();
+    if (!state.ok()) return state.status();
+    const auto& d = state.value()->decay;
     std::memcpy(out, d.data(), d.size() * sizeof(float));
     return {};
   });
@@ -196,8 +200,9 @@ spiked_status spiked_session_kv_positions(const spiked_session* session, int32_t
                                           spiked_error* error) {
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(n, "n"));
-    const auto& state = session->session.state();
-    const auto kept = state.kv.kept(state.position);
+    auto state = session->session.spiking_state();
+    if (!state.ok()) return state.status();
+    const auto kept = state.value()->kv.kept(state.value()->position);
     for (size_t i = 0; i < std::min(*n, kept.size()); ++i) out[i] = kept[i];
     *n = kept.size();
     return {};

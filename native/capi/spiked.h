@@ -96,6 +96,13 @@ spiked_status spiked_self_test(const char* isa, uint64_t seed, spiked_report rep
 
 enum spiked_activations { SPIKED_ACTIVATIONS_F32 = 0, SPIKED_ACTIVATIONS_I8 = 1, SPIKED_ACTIVATIONS_I16 = 2 };
 
+/* How keys and values are kept: F16 rounds them, which is another model than F32's. */
+enum spiked_kv { SPIKED_KV_F32 = 0, SPIKED_KV_F16 = 1 };
+/* LOW: nothing of an F16 embedding or output table stays in memory; its rows are read from the file when they are needed. */
+enum spiked_memory_mode { SPIKED_MEMORY_NORMAL = 0, SPIKED_MEMORY_LOW = 1 };
+/* How a ternary model's activations are rounded (docs/numerics.md, "Ternary products"). */
+enum spiked_contract { SPIKED_CONTRACT_BITNET = 0, SPIKED_CONTRACT_HYPHAE = 1 };
+
 /* How a model's file comes into memory: mapped, and the kernel told to read ahead; mapped, and read before spiked_model_open returns; or
  * copied into huge pages, where the kernel gives them. */
 enum spiked_loading {
@@ -121,6 +128,11 @@ typedef struct spiked_engine_options {
   /* That the process may come to hold with this engine's models and sessions; 0: no end. What would cross it ends with SPIKED_ERR_RAM_BUDGET,
    * before it allocates: the engine itself, when the process holds more already, a model, a session, a head's tables. */
   uint64_t ram_budget_bytes;
+  /* Of ternary models (others refuse them): */
+  uint32_t context; /* positions that a session has room for; 0: the model's */
+  int32_t kv;       /* enum spiked_kv */
+  int32_t memory;   /* enum spiked_memory_mode */
+  int32_t contract; /* enum spiked_contract */
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
@@ -191,12 +203,12 @@ spiked_status spiked_unpack_rows(int32_t dtype, int32_t layout, const void* data
 
 typedef struct spiked_model_info {
   char architecture[32];
-  char form[16];        /* "0.8b" | "194m" */
-  char weights[16];     /* "f32" | "int8" | "int4mix" */
-  char layout_plan[16]; /* "mixed" | "row" | "column" */
+  char form[16];        /* "0.8b" | "194m"; ternary models: "" */
+  char weights[16];     /* "f32" | "int8" | "int4mix" | "i2_s" */
+  char layout_plan[16]; /* "mixed" | "row" | "column"; ternary models: "" */
   char name[128];
-  char data_sha256[65]; /* as declared in the file */
-  uint32_t vocab_size, valid_vocab_size, embed_dim, n_layers, n_heads, head_dim, ffn_dim;
+  char data_sha256[65]; /* as declared in the file; ternary models: "" */
+  uint32_t vocab_size, valid_vocab_size, embed_dim, n_layers, n_heads, n_kv_heads, head_dim, ffn_dim;
   uint32_t max_context, window, n_anchors;
   float threshold, leak;
   int32_t sparse_attn, dynamic_prior;
@@ -247,6 +259,15 @@ typedef struct spiked_given_spikes {
   const uint8_t *encoder, *ffn, *block;
 } spiked_given_spikes;
 
+/* What the quantiser of a ternary model made of n positions. Any pointer may be NULL. A = n_heads * head_dim. */
+typedef struct spiked_ternary_codes {
+  int8_t* attn_in;  /* [L, n, D] into q, k and v */
+  int8_t* attn_out; /* [L, n, A] into attn_output */
+  int8_t* ffn_in;   /* [L, n, D] into gate and up */
+  int8_t* ffn_down; /* [L, n, F] into down */
+  float* absmax;    /* [L, 4, n] largest magnitude of those four rows, before any floor */
+} spiked_ternary_codes;
+
 /* What a checking caller may record of one forward of n ids. Any pointer may be NULL. L = n_layers, D = embed_dim. */
 typedef struct spiked_trace {
   int32_t* active_encoder; /* [n] */
@@ -258,6 +279,9 @@ typedef struct spiked_trace {
   spiked_spikes spikes;
   float* dense_inputs;       /* [L, 3, n, D] inputs of q/k/v, of out, of up, before they are quantised */
   spiked_given_spikes given; /* input: this forward's decisions */
+  /* ternary models */
+  spiked_ternary_codes codes;
+  float* final_norm; /* [n, D] what the head reads */
 } spiked_trace;
 
 /* Feeds n ids (prefill or decode: the same bits for any split). logits: f32 [vocab_size] for LAST, [n, vocab_size] for ALL, raw (unmasked).

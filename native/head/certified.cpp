@@ -213,8 +213,7 @@ const std::vector<int32_t>& Certified::run(Pool& pool, const kernels::Kernels& k
   step.proved = true;  // by the bound, or because every row was computed
   const size_t exact = step.fell_back ? w_.output.rows : panels_.size() * layout::kPanelRows;
   step.rows = static_cast<uint32_t>(exact);
-  step.bytes = coarse_.scan_bytes(rules.valid) + exact * row_bytes(w_) +
-               (w_.log_prior != nullptr ? 0 : w_.prior_in.logical_bytes());
+  step.bytes = coarse_.scan_bytes(rules.valid) + exact * row_bytes(w_) + w_.prior_in.logical_bytes();
   return survivors_;
 }
 

@@ -134,7 +134,7 @@ class Builder {
 
 size_t c_columns(const HeadWeights& w) { return round_up(w.output.cols, layout::kPanelColumns); }
 size_t g_columns(const HeadWeights& w) {
-  return w.log_prior != nullptr ? 0 : round_up(w.prior_out.cols, layout::kPanelColumns);
+  return round_up(w.prior_out.cols, layout::kPanelColumns);  // 0 without a dynamic prior
 }
 
 }  // namespace

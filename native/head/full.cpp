@@ -7,7 +7,7 @@
 namespace spiked::head {
 
 Full::Full(const HeadWeights& weights) : w_(weights) {
-  if (w_.log_prior != nullptr) return;
+  if (!w_.has_dynamic_prior()) return;
   prior_stride_ = round_up(w_.prior_in.packed.rows, layout::kActivationPad);
   prior_ = AlignedArray<float>(kMaxRows * prior_stride_);
   branch_ = AlignedArray<float>(kMaxRows * w_.output.packed.rows);
@@ -17,7 +17,7 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
                float* out) {
   const size_t v_stride = logits_stride(), v = w_.output.rows;
   pool.run([&](Team& team) {
-    if (w_.log_prior == nullptr) {
+    if (w_.has_dynamic_prior()) {
       split_rows(team, w_.prior_in, [&](const Range& units) {
         ops::linear(k, w_.prior_in, hidden, hidden_stride, n, units.begin, units.end, prior_.data(),
                     prior_stride_);
@@ -31,8 +31,8 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
       // prior_out has the same rows, so the same units.
       const size_t unit = w_.output.row_unit(), begin = units.begin * unit,
                    end = units.end * unit < v ? units.end * unit : v;
-      if (begin >= end) return;
-      if (w_.log_prior == nullptr)
+      if (begin >= end || !w_.has_prior()) return;
+      if (w_.has_dynamic_prior())
         ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, units.begin, units.end, branch_.data(),
                     v_stride);
       for (size_t t = 0; t < n; ++t) {

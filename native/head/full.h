@@ -11,7 +11,7 @@ inline constexpr size_t kMaxRows = 8;
 
 /// The full head, f32 activations over the stored weights: the reference for every other head.
 ///
-/// logits = W_o c + p * W_2 GELU(W_1 c), or W_o c + p * log_prior without a dynamic prior.
+/// logits = W_o c + p * W_2 GELU(W_1 c), or W_o c + p * log_prior without a dynamic prior, or W_o c without any.
 class Full {
  public:
   explicit Full(const HeadWeights& weights);
@@ -24,7 +24,7 @@ class Full {
            float* out);
 
   /// The prior branch's hidden vectors of the last run, f32 [n, prior_stride()]; null without a dynamic prior.
-  const float* prior() const { return w_.log_prior != nullptr ? nullptr : prior_.data(); }
+  const float* prior() const { return prior_.data(); }
   size_t prior_stride() const { return prior_stride_; }
   /// Floats between two rows of logits: V padded to a panel.
   size_t logits_stride() const { return w_.output.packed.rows; }

@@ -7,7 +7,7 @@ namespace spiked::head {
 
 void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, Team& team, const float* hidden,
                   float* prior) {
-  if (w.log_prior != nullptr) return;
+  if (!w.has_dynamic_prior()) return;
   split_rows(team, w.prior_in, [&](const Range& panels) {
     ops::linear(k, w.prior_in, hidden, 0, 1, panels.begin, panels.end, prior, 0);
     const size_t begin = panels.begin * layout::kPanelRows, end = panels.end * layout::kPanelRows;
@@ -21,6 +21,7 @@ void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* 
   const size_t from = begin * layout::kPanelRows, v = w.output.rows;
   const size_t to = end * layout::kPanelRows < v ? end * layout::kPanelRows : v;
   ops::linear(k, w.output, hidden, 0, 1, begin, end, logits, 0);
+  if (!w.has_prior()) return;
   const float* added = w.log_prior;
   if (added == nullptr) {
     ops::linear(k, w.prior_out, prior, 0, 1, begin, end, branch, 0);

@@ -10,7 +10,7 @@ Scan::Scan(const HeadWeights& weights) : w_(weights) {
   const size_t widest = round_up(w_.output.packed.cols, layout::kActivationPad);
   q8_ = AlignedArray<int8_t>(widest);
   q16_ = AlignedArray<int16_t>(widest);
-  if (w_.log_prior != nullptr) return;
+  if (!w_.has_dynamic_prior()) return;
   prior_ = AlignedArray<float>(round_up(w_.prior_in.packed.rows, layout::kActivationPad));
   branch_ = AlignedArray<float>(w_.output.packed.rows);
 }
@@ -49,7 +49,7 @@ void Scan::run(Pool& pool, const kernels::Kernels& k, const float* hidden, ops::
       if (w_.log_prior != nullptr) add_prior(panels);
     });
     if (first) step.projection_ns = clock.lap();
-    if (w_.log_prior == nullptr) {
+    if (w_.has_dynamic_prior()) {
       if (exact_prior) {
         prior_hidden(k, w_, team, hidden, prior_.data());
       } else {
@@ -82,7 +82,7 @@ void Scan::run(Pool& pool, const kernels::Kernels& k, const float* hidden, ops::
   });
   step.mode = Mode::kScan;
   step.proved = exact;
-  step.bytes = row_bytes(w_) * v + (w_.log_prior != nullptr ? 0 : w_.prior_in.logical_bytes());
+  step.bytes = row_bytes(w_) * v + w_.prior_in.logical_bytes();
 }
 
 size_t Scan::size_bytes() const {

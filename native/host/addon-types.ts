@@ -54,17 +54,20 @@ export interface ArithmeticPeak {
 
 export interface ModelInfo {
   architecture: string;
-  form: '0.8b' | '194m';
-  weights: 'f32' | 'int8' | 'int4mix';
+  /** Which of SymbolicLight's published graphs; empty for a ternary model. */
+  form: '0.8b' | '194m' | '';
+  weights: 'f32' | 'int8' | 'int4mix' | 'i2_s';
   /** Layout of the Linear weights: `mixed` but for files made to compare layouts. */
-  layoutPlan: 'mixed' | 'row' | 'column';
+  layoutPlan: 'mixed' | 'row' | 'column' | '';
   name: string;
+  /** As declared in the file; empty for a ternary model. */
   dataSha256: string;
   vocabSize: number;
   validVocabSize: number;
   embedDim: number;
   nLayers: number;
   nHeads: number;
+  nKvHeads: number;
   headDim: number;
   ffnDim: number;
   maxContext: number;
@@ -354,6 +357,14 @@ export interface EngineOptions {
    * allocates, the engine itself too. No end when absent.
    */
   ramBudgetBytes?: number | undefined;
+  /** Of ternary models, as the three that follow: positions that a session has room for; the model's when absent. */
+  context?: number | undefined;
+  /** How keys and values are kept; `f32` when absent. `f16` rounds them, which is another model than `f32`. */
+  kv?: 'f32' | 'f16' | undefined;
+  /** `low`: nothing of an F16 embedding or output table stays in memory. `normal` when absent. */
+  memory?: 'normal' | 'low' | undefined;
+  /** How activations are rounded (docs/numerics.md, "Ternary products"); `bitnet` when absent. */
+  contract?: 'bitnet' | 'hyphae' | undefined;
 }
 
 /** What an engine's budget is promised to. */

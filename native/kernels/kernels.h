@@ -154,6 +154,56 @@ using MatmulI4I16 = void (*)(const uint8_t* w, const int16_t* q, const float* q_
 using ColumnProductF32 = void (*)(const float* w, size_t rows_padded, const float* x, size_t cols,
                                   size_t row_begin, size_t row_end, float* y);
 
+/// What quantize_ternary made of a row: q[i] = x[i] * multiplier, rounded and clipped to [-128, 127].
+struct TernaryRow {
+  float absmax;  ///< max |x|; not finite when a value is not, and q then holds zeros
+  float
+      multiplier;  ///< 127 / max(absmax, 1e-5); under the contract "hyphae" 127 / absmax, and 0 for a row of zeros
+  int32_t sum;  ///< of q
+};
+
+/// q[i] = x[i] * multiplier in f32, rounded half to even.
+///
+/// x        f32 [n], any alignment
+/// q        int8 [n], readable and written to n only; may not overlap x
+///
+/// Source: the training code of BitNet b1.58 2B4T; docs/numerics.md, "Ternary products".
+using QuantizeTernary = TernaryRow (*)(const float* x, size_t n, int8_t* q);
+
+/// y[t, r] = f32(sum_c u[r, c] * q[t, c] - q_sum[t]) * y_scale[t] for rows r in [row_begin, row_end): the product with the weights u - 1.
+///
+/// w        t2 rows (layout.h), row r at w + r * cols / 4; cols % 128 == 0, cols < 2^15; any alignment, no code 3
+/// q        int8 [batch, q_stride], rows aligned 32
+/// q_sum    int32 [batch], of each row of q
+/// y_scale  f32 [batch]
+/// y        f32 [batch, y_stride], one value written a row; may not overlap the inputs
+///
+/// Exact: |sum| <= 2 * 128 * cols < 2^23 and |sum - q_sum| <= 128 * cols < 2^22, so every ISA may add in its own order and the conversion is exact.
+/// Source: BitNet b1.58, arXiv 2402.17764, section 2.
+using MatmulT2I8 = void (*)(const uint8_t* w, const int8_t* q, const int32_t* q_sum, const float* y_scale,
+                            size_t q_stride, size_t batch, size_t cols, size_t row_begin, size_t row_end,
+                            float* y, size_t y_stride);
+
+/// y[i] = (x[i] * r) * weight[i] with r = 1 / sqrt(sum x^2 / n + eps): the sum in eight parts by i mod 8, FMA; y may be x.
+using RmsNorm = void (*)(const float* x, const float* weight, size_t n, float eps, float* y);
+
+/// y[i] = (r * r) * u[i] with r = g[i] where g[i] > 0, else 0; y may be g or u.
+using ReluSquareMul = void (*)(const float* g, const float* u, size_t n, float* y);
+
+/// y[t, r] = sum_c f32(w[r, c]) * x[t, c] for rows r in [row_begin, row_end).
+///
+/// w        f16 [rows, cols] row-major, cols % 8 == 0, aligned 2
+/// x        f32 [batch, x_stride], x_stride >= cols, rows aligned 32
+/// y        f32 [batch, y_stride], one value written a row; may not overlap w or x
+using MatmulF16F32 = void (*)(const uint16_t* w, const float* x, size_t x_stride, size_t batch, size_t cols,
+                              size_t row_begin, size_t row_end, float* y, size_t y_stride);
+
+/// As AttendScores and AttendValues with f16 keys and values, which are f32 numbers exactly.
+using AttendScoresF16 = void (*)(const float* q, const uint16_t* k, size_t k_stride, const uint32_t* slots,
+                                 size_t n_keys, size_t head_dim, float factor, float* scores);
+using AttendValuesF16 = void (*)(const float* p, const uint16_t* v, size_t v_stride, const uint32_t* slots,
+                                 size_t n_keys, size_t head_dim, float* y);
+
 struct Kernels {
 #define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
 #include "kernels/list.def"

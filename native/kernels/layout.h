@@ -54,6 +54,19 @@ inline constexpr size_t kColumnRows = 64;
 /// Activation buffers are zero-padded to this many floats.
 inline constexpr size_t kActivationPad = 64;
 
+/// t2, ternary in two bits (GGUF type I2_S, blocks of 128 columns; rows follow each other without gaps):
+///
+///   byte p of a block, p = 0 .. 31:  | bits 7:6 column p | 5:4 column p + 32 | 3:2 column p + 64 | 1:0 column p + 96 |
+///
+/// A code u is the weight u - 1; 3 is none.
+inline constexpr size_t kT2BlockColumns = 128, kT2BlockBytes = 32;
+
+/// Code of column c of a row.
+constexpr int32_t t2_code(const uint8_t* row, size_t c) {
+  const size_t in_block = c % kT2BlockColumns;
+  return (row[c / kT2BlockColumns * kT2BlockBytes + in_block % 32] >> (6 - in_block / 32 * 2)) & 3;
+}
+
 /// How quantize_i16 of an ISA writes a row and its i16 products read it; zeros are zeros in both.
 ///
 ///   kColumns:     int16 values in order

@@ -18,6 +18,16 @@ inline void scaled_add(const kernels::Kernels& k, float p, const float* b, size_
   k.scaled_add(p, b, n, y);
 }
 
+/// y = a + b over n values; y may be a or b.
+inline void add(const kernels::Kernels& k, const float* a, const float* b, size_t n, float* y) {
+  k.add_f32(a, b, n, y);
+}
+
+/// y = relu(g)^2 * u over n values; y may be g or u.
+inline void relu_square_mul(const kernels::Kernels& k, const float* g, const float* u, size_t n, float* y) {
+  k.relu_square_mul(g, u, n, y);
+}
+
 /// x = GELU(x), exact (erf) form, over n values.
 inline void gelu(const kernels::Kernels& k, float* x, size_t n) { k.gelu(x, n); }
 

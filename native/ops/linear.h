@@ -44,7 +44,7 @@ inline void quantize(const kernels::Kernels& k, const float* x, size_t x_stride,
 }
 
 /// y[t, r] = sum_c W[r, c] * x[t, c] for the rows of units [unit_begin, unit_end) (Matrix::row_unit): of panels in a panel matrix of
-/// any type, of 64 rows in an f32 column_major one, which is there for comparing layouts.
+/// any type, of four rows in an f16 row_major one, of 64 rows in an f32 column_major one, which is there for comparing layouts.
 ///
 /// x  f32 [batch, x_stride], zero from W.cols to W.packed.cols; x_stride >= W.packed.cols
 /// y  f32 [batch, y_stride], y_stride >= W.packed.rows
@@ -65,6 +65,12 @@ inline void linear(const kernels::Kernels& k, const Matrix& w, const float* x, s
     case DType::kI8:
       return k.matmul_i8_f32(static_cast<const int8_t*>(w.data), w.scale, x, x_stride, batch, w.packed.cols,
                              unit_begin, unit_end, y, y_stride);
+    case DType::kF16:
+      return k.matmul_f16_f32(static_cast<const uint16_t*>(w.data), x, x_stride, batch, w.cols,
+                              unit_begin * w.row_unit(), std::min(unit_end * w.row_unit(), w.rows), y,
+                              y_stride);
+    case DType::kT2:  // takes ternary rows (ops/ternary.h)
+      return;
     case DType::kI4:
       return k.matmul_i4_f32(static_cast<const uint8_t*>(w.data), x, x_stride, batch, w.packed.cols,
                              unit_begin, unit_end, y, y_stride);

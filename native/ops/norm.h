@@ -22,4 +22,10 @@ inline void add_norm(const kernels::Kernels& k, float* c, const float* r, const 
   k.layer_norm(sum, w.weight, w.bias, n, kNormEps, c);
 }
 
+/// y = RMS(x) over n values; y may be x.
+inline void rms_norm(const kernels::Kernels& k, const float* x, const float* weight, size_t n, float eps,
+                     float* y) {
+  k.rms_norm(x, weight, n, eps, y);
+}
+
 }  // namespace spiked::ops

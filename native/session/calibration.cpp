@@ -19,6 +19,8 @@ size_t n_directions(size_t columns, size_t columns_a_direction) {
   return std::min(columns / columns_a_direction, kMaxDirections);
 }
 
+size_t prior_dim(const Facts& facts) { return facts.embed_dim / 4; }
+
 /// Hidden states and the prior branch's vectors, f64, row after row.
 struct Sample {
   std::vector<double> c, g;
@@ -37,13 +39,13 @@ Sample write(const std::shared_ptr<const Model>& model) {
   settings.temperature = 1.0f;
   settings.top_k = 0;
   settings.top_p = 1.0f;
-  const symboliclight::Config& config = model->config;
+  const Facts& config = model->facts();
   Sample sample;
   int32_t id = std::min(kBos, static_cast<int32_t>(config.valid_vocab_size) - 1);
   while (sample.n < kPositions) {
     if (!session.forward(&id, 1, LogitsMode::kLast, nullptr, nullptr).ok()) break;
     append(sample.c, session.hidden(), config.embed_dim);
-    if (config.dynamic_prior) append(sample.g, session.prior(), config.prior_dim());
+    if (model->network->head().has_dynamic_prior()) append(sample.g, session.prior(), prior_dim(config));
     ++sample.n;
     if (!session.sample(settings, 0, &id, nullptr).ok()) break;
   }
@@ -54,22 +56,22 @@ Sample write(const std::shared_ptr<const Model>& model) {
 
 Result<std::shared_ptr<const head::Coarse>> coarse_head(const std::shared_ptr<const Model>& model) {
   if (model->coarse) return model->coarse;
-  const symboliclight::Config& config = model->config;
-  const size_t columns = config.embed_dim + config.prior_dim();
+  const Facts& config = model->facts();
+  const size_t columns = config.embed_dim + prior_dim(config);
   const size_t c_directions = n_directions(columns, 256), g_directions = n_directions(columns, 128);
-  auto tables =
-      model->ask(Memory::kCopies, head::Coarse::size_bytes(model->weights.head, c_directions + g_directions),
-                 "the certified head's tables");
+  auto tables = model->ask(Memory::kCopies,
+                           head::Coarse::size_bytes(model->network->head(), c_directions + g_directions),
+                           "the certified head's tables");
   if (!tables.ok()) return tables.status();
   auto session = Session::reserve(*model);
   if (!session.ok()) return session.status();
   const Sample sample = write(model);
   head::Directions directions;
   directions.c = head::main_directions(sample.c, sample.n, config.embed_dim, c_directions);
-  if (config.dynamic_prior)
-    directions.g = head::main_directions(sample.g, sample.n, config.prior_dim(), g_directions);
+  if (model->network->head().has_dynamic_prior())
+    directions.g = head::main_directions(sample.g, sample.n, prior_dim(config), g_directions);
   model->coarse = std::make_shared<const head::Coarse>(
-      head::Coarse::build(*model->engine->pool, model->weights.head, std::move(directions)));
+      head::Coarse::build(*model->engine->pool, model->network->head(), std::move(directions)));
   model->reserved.push_back(tables.take());
   return model->coarse;
 }

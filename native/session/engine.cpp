@@ -23,7 +23,7 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
   if (!pool.ok()) return pool.status();
   const std::vector<unsigned>& cpus = placement.value().cpus;
   return std::make_shared<Engine>(Engine{selected.value(), pool.take(), options.activations, options.loading,
-                                         cpus.empty() ? "none" : format_cpus(cpus),
+                                         options.network, cpus.empty() ? "none" : format_cpus(cpus),
                                          options.prefix_cache_bytes, std::move(ledger), base.take()});
 }
 

@@ -5,6 +5,7 @@
 #include "base/ledger.h"
 #include "base/status.h"
 #include "kernels/dispatch.h"
+#include "models/network.h"
 #include "ops/linear.h"
 #include "tensor/file_bytes.h"
 #include "threads/pool.h"
@@ -18,6 +19,7 @@ struct EngineOptions {
   ops::Activations activations = ops::Activations::kF32;
   std::string cpus;  ///< of the workers, as place() takes them
   Loading loading = Loading::kReadahead;
+  NetworkOptions network;         ///< of its models
   size_t prefix_cache_bytes = 0;  ///< of each model (session/prefix_cache.h); 0: none
   uint64_t ram_budget_bytes = 0;  ///< of the process, once this engine is part of it; 0: no end
 };
@@ -28,6 +30,7 @@ struct Engine {
   std::unique_ptr<Pool> pool;
   ops::Activations activations;    ///< of the blocks' dense products; the full head always takes f32
   Loading loading;                 ///< of its models' files
+  NetworkOptions network;          ///< of its models
   std::string cpus;                ///< those that the workers keep to, or "none"
   size_t prefix_cache_bytes;       ///< of each model
   std::shared_ptr<Ledger> ledger;  ///< of its models and sessions

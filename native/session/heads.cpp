@@ -16,7 +16,7 @@ size_t n_best(const sampler::Settings& s) { return s.temperature == 0.0f ? 1 : s
 
 }  // namespace
 
-Heads::Heads(const Model& model) : model_(model), full_(model.weights.head) {}
+Heads::Heads(const Model& model) : model_(model), full_(model.network->head()) {}
 
 head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
   head::Rules rules{ask.valid, nullptr, ask.sampling.repetition_penalty};
@@ -45,7 +45,7 @@ void Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float*
   for (size_t i = 0; i < n; ++i) {
     *steps[i] = {};
     steps[i]->proved = true;
-    steps[i]->rows = static_cast<uint32_t>(model_.weights.head.output.rows);
+    steps[i]->rows = static_cast<uint32_t>(model_.network->head().output.rows);
     // What they cost together, in equal parts.
     steps[i]->verification_ns = ns / n;
     steps[i]->bytes = full_.logical_bytes() / n;
@@ -64,7 +64,7 @@ Status Heads::keep(std::unique_ptr<Head>& place, std::unique_ptr<Head> made) {
 
 Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> history, float* logits,
                   std::span<const int32_t>* rows, head::Step* step) {
-  const HeadWeights& w = model_.weights.head;
+  const HeadWeights& w = model_.network->head();
   *step = {};
   *rows = {};
   if (takes_full(ask)) {
@@ -92,7 +92,7 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
 
 Status Heads::certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
                         std::span<const int32_t>* rows, head::Step* step) {
-  const HeadWeights& w = model_.weights.head;
+  const HeadWeights& w = model_.network->head();
   if (!certified_) {
     auto coarse = coarse_head(model_.shared_from_this());
     if (!coarse.ok()) return coarse.status();

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "head/coarse.h"
-#include "models/symboliclight/weights.h"
+#include "models/network.h"
+#include "tensor/gguf.h"
 #include "session/engine.h"
 #include "session/prefix_cache.h"
 
@@ -12,15 +13,15 @@ namespace spiked {
 
 struct Workspace;
 
-/// A mapped model file with its configuration and weights: const, shared by its sessions.
+/// A mapped model file and the network in it: const, shared by its sessions.
 struct Model : std::enable_shared_from_this<Model> {
   std::shared_ptr<Engine> engine;
   /// What is given back with it, beside what the file's bytes and sessions hold themselves. Only the thread that computes adds to it.
   mutable std::vector<Reservation> reserved;
   std::shared_ptr<const GgufFile> file;
-  symboliclight::Config config;
-  symboliclight::Weights weights;
-  std::string name, data_sha256;
+  std::unique_ptr<const Network> network;
+  std::string name;
+  std::string data_sha256;  ///< as declared in the file; empty where a family does not
   uint64_t tokenizer_offset_bytes = 0, tokenizer_size_bytes = 0;
   /// The certified head's tables, made when first needed (session/calibration). One thread computes at a time, so nothing guards it.
   mutable std::shared_ptr<const head::Coarse> coarse;
@@ -38,10 +39,7 @@ struct Model : std::enable_shared_from_this<Model> {
   /// Asks the engine's ledger. Errors: ERR_RAM_BUDGET.
   Result<Reservation> ask(Memory use, uint64_t size_bytes, const char* what) const;
 
-  /// Least bytes that every pass over the blocks reads whatever the activity: dense weights, norms, scalars.
-  uint64_t dense_bytes() const;
-  /// Bytes that one active input adds to that.
-  uint64_t column_bytes() const;
+  const Facts& facts() const { return network->facts(); }
 };
 
 }  // namespace spiked

@@ -23,12 +23,10 @@ PrefixCache::Place PrefixCache::find(const Place& at, const int32_t* ids) {
   return nullptr;
 }
 
-PrefixCache::Place PrefixCache::keep(const Place& at, const int32_t* ids, const symboliclight::State& state,
-                                     const float* hidden, const symboliclight::Activity& activity) {
+PrefixCache::Place PrefixCache::keep(const Place& at, const int32_t* ids, const Sequence& sequence,
+                                     const float* hidden, size_t dim, const Activity& activity) {
   if (!at->kept) return nullptr;
-  const size_t dim = state.membrane.size();
-  const size_t wanted =
-      symboliclight::StateGain::size_bytes(state, kIds) + dim * sizeof(float) + kIds * sizeof(int32_t);
+  const size_t wanted = sequence.gain_bytes(kIds) + dim * sizeof(float) + kIds * sizeof(int32_t);
   if (wanted > budget_bytes_) return nullptr;
   touch(at.get());
   while (size_bytes() + wanted > budget_bytes_) {
@@ -39,7 +37,7 @@ PrefixCache::Place PrefixCache::keep(const Place& at, const int32_t* ids, const 
   try {
     auto chunk = std::make_shared<Chunk>();
     chunk->ids.assign(ids, ids + kIds);
-    chunk->gain = symboliclight::StateGain(state, kIds);
+    chunk->gain = sequence.gain(kIds);
     chunk->hidden.assign(hidden, hidden + dim);
     chunk->activity = activity;
     at->children.reserve(at->children.size() + 1);  // from here on nothing fails halfway

@@ -4,8 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/symboliclight/forward.h"
-#include "models/symboliclight/state.h"
+#include "models/network.h"
 
 namespace spiked {
 
@@ -16,13 +15,13 @@ namespace spiked {
 /// for longest goes. One thread computes at a time, so nothing guards the tree; chunks that a session took over outlive it.
 class PrefixCache {
  public:
-  static constexpr size_t kIds = symboliclight::kMaxBatch;
+  static constexpr size_t kIds = kMaxBatch;
 
   struct Chunk {
     std::vector<int32_t> ids;          ///< [kIds]; none in the root
-    symboliclight::StateGain gain;     ///< what the state gained by them
+    std::unique_ptr<const Gain> gain;  ///< what the sequence gained by them
     std::vector<float> hidden;         ///< [D] the last one's hidden state
-    symboliclight::Activity activity;  ///< of their pass
+    Activity activity;                 ///< of their pass
 
    private:
     friend class PrefixCache;
@@ -40,9 +39,9 @@ class PrefixCache {
   const Place& root() const { return root_; }
   /// The chunk with these kIds ids after `at`; null when there is none.
   Place find(const Place& at, const int32_t* ids);
-  /// Keeps what a state gained by the kIds ids that it was fed last, after `at`. Null when the budget, or memory, has no room.
-  Place keep(const Place& at, const int32_t* ids, const symboliclight::State& state, const float* hidden,
-             const symboliclight::Activity& activity);
+  /// Keeps what a sequence gained by the kIds ids that it was fed last, after `at`; hidden f32 [dim]. Null when the budget, or memory, has no room.
+  Place keep(const Place& at, const int32_t* ids, const Sequence& sequence, const float* hidden, size_t dim,
+             const Activity& activity);
 
   /// Any thread.
   size_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }

@@ -7,39 +7,24 @@
 namespace spiked {
 namespace {
 
-using symboliclight::kMaxBatch;
-
-sampler::Style style_of(symboliclight::Form form) {
-  return form == symboliclight::Form::k08b ? sampler::Style::k08b : sampler::Style::k194m;
-}
-
-// A trace whose rows begin `at` positions further on.
-symboliclight::Trace moved(const symboliclight::Trace& t, size_t at, size_t dim, size_t ffn_dim) {
-  symboliclight::Trace out = t;
-  if (out.active_encoder != nullptr) out.active_encoder += at;
-  if (out.active_mixer != nullptr) out.active_mixer += at;
-  if (out.active_ffn != nullptr) out.active_ffn += at;
-  if (out.block_out != nullptr) out.block_out += at * dim;
-  if (out.dense_inputs != nullptr) out.dense_inputs += at * dim;
-  out.spikes = out.spikes.moved(at, dim, ffn_dim);
-  out.given = out.given.moved(at, dim, ffn_dim);
-  return out;
+sampler::Style style_of(const Facts& facts) {
+  return std::string_view(facts.form) == "194m" ? sampler::Style::k194m : sampler::Style::k08b;
 }
 
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
-      state_(model_->config),
+      sequence_(model_->network->new_sequence()),
       workspace_(*model_->workspace),
-      hidden_(workspace_.scratch.d_stride),
-      sampler_(style_of(model_->config.form), model_->config.vocab_size) {
-  history_.reserve(model_->config.max_context);  // a token should allocate nothing
+      hidden_(workspace_.scratch->hidden_stride()),
+      sampler_(style_of(model_->facts()), model_->facts().vocab_size) {
+  history_.reserve(model_->facts().max_context);  // a token should allocate nothing
   begin_prefix();
 }
 
 Session::Session(const Session& from) : Session(from.model_) {
-  state_.copy(from.state_);
+  sequence_->copy(*from.sequence_);
   history_.assign(from.history_.begin(), from.history_.end());
   generator_ = from.generator_;
   activity_ = from.activity_;
@@ -51,15 +36,16 @@ Session::Session(const Session& from) : Session(from.model_) {
 }
 
 Result<Reservation> Session::reserve(const Model& model) {
-  const symboliclight::Config& c = model.config;
-  const size_t sampling = c.vocab_size * (sizeof(float) + sizeof(uint8_t) + sizeof(sampler::Candidate));
-  const size_t own = symboliclight::State::size_bytes(c) + model.workspace->scratch.d_stride * sizeof(float) +
-                     c.max_context * sizeof(int32_t) + sampling;
+  const Facts& f = model.facts();
+  const size_t sampling = f.vocab_size * (sizeof(float) + sizeof(uint8_t) + sizeof(sampler::Candidate));
+  const size_t own = model.network->sequence_bytes() +
+                     model.workspace->scratch->hidden_stride() * sizeof(float) +
+                     f.max_context * sizeof(int32_t) + sampling;
   return model.ask(Memory::kSessions, own, "a session");
 }
 
 void Session::reset() {
-  state_.clear();
+  sequence_->clear();
   history_.clear();
   activity_ = {};
   bytes_touched_ = kv_bytes_touched_ = cached_positions_ = batch_ = 0;
@@ -71,19 +57,17 @@ void Session::reset() {
 
 Status Session::check_ids(const int32_t* ids, size_t n) const {
   if (n == 0) return {Code::ERR_PROMPT_EMPTY, "expected at least one token id, found none"};
-  if (torn_)
-    return {Code::ERR_CANCELLED, "the session was cancelled in the middle of a pass; reset it first"};
+  if (torn_) return {Code::ERR_CANCELLED, "the session ended in the middle of a pass; reset it first"};
   for (size_t i = 0; i < n; ++i)
-    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= model_->config.vocab_size)
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= model_->facts().vocab_size)
       return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id from 0 to %u, found %d", i,
-                                              model_->config.vocab_size - 1, ids[i])};
+                                              model_->facts().vocab_size - 1, ids[i])};
   return {};
 }
 
-void Session::advance(const int32_t* ids, size_t n, const float* hidden,
-                      const symboliclight::Activity& seen) {
+void Session::advance(const int32_t* ids, size_t n, const float* hidden, const Activity& seen) {
   history_.insert(history_.end(), ids, ids + n);
-  std::copy_n(hidden, model_->config.embed_dim, hidden_.data());
+  std::copy_n(hidden, model_->facts().embed_dim, hidden_.data());
   has_hidden_ = true;
   activity_.mixer_active += seen.mixer_active;
   activity_.ffn_active += seen.ffn_active;
@@ -91,45 +75,53 @@ void Session::advance(const int32_t* ids, size_t n, const float* hidden,
   activity_.ffn_total += seen.ffn_total;
 }
 
+void Session::tear(const Status& why) {
+  // Where the context had no room nothing was fed.
+  if (why.code() == Code::ERR_CONTEXT_FULL) return;
+  torn_ = true;
+  has_hidden_ = false;
+}
+
 bool Session::take_over(const int32_t* ids, size_t n) {
   if (!prefix_ || n != PrefixCache::kIds || torn_ || cancel_.load(std::memory_order_relaxed)) return false;
   const PrefixCache::Place found = model_->prefixes->find(prefix_, ids);
   if (!found) return false;
-  found->gain.add_to(state_);
+  sequence_->add(*found->gain);
   advance(ids, n, found->hidden.data(), found->activity);
   cached_positions_ += n;
   prefix_ = found;
   return true;
 }
 
-symboliclight::Pass Session::pass_of(const std::atomic<bool>& cancel) {
+Pass Session::pass_of(const std::atomic<bool>& cancel) {
   const Engine& engine = *model_->engine;
-  return {*engine.pool, *engine.isa->kernels, model_->config, model_->weights,
-          cancel,       engine.activations,   profile()};
+  return {*engine.pool, *engine.isa->kernels, cancel, engine.activations, profile()};
 }
 
-void Session::count_bytes(size_t n, const symboliclight::Activity& seen, size_t batch) {
-  bytes_touched_ += model_->dense_bytes() / batch +
-                    (seen.mixer_active + seen.ffn_active) * model_->column_bytes() +
-                    n * model_->config.embed_dim * sizeof(float);
-  kv_bytes_touched_ += seen.keys_read * 2 * model_->config.embed_dim * sizeof(float);
+void Session::count_bytes(size_t n, const Activity& seen, size_t batch) {
+  const Network& network = *model_->network;
+  bytes_touched_ += network.dense_bytes() / batch +
+                    (seen.mixer_active + seen.ffn_active) * network.column_bytes() +
+                    n * network.embedding_bytes();
+  kv_bytes_touched_ += seen.keys_read * network.key_bytes();
   batch_ = batch;
 }
 
-Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) {
+Status Session::pass(const int32_t* ids, size_t n, Trace* trace) {
   if (take_over(ids, n)) return {};
-  symboliclight::Scratch& scratch = workspace_.scratch;
-  symboliclight::Part part{ids, n, &state_};
-  if (!symboliclight::forward(pass_of(cancel_), {&part, 1}, scratch, trace)) {
-    torn_ = true;
-    has_hidden_ = false;
-    return {Code::ERR_CANCELLED, "cancelled"};
+  Scratch& scratch = *workspace_.scratch;
+  Part part{ids, n, sequence_.get()};
+  if (!model_->network->forward(pass_of(cancel_), {&part, 1}, scratch, trace))
+    part.status = {Code::ERR_CANCELLED, "cancelled"};
+  if (!part.status.ok()) {
+    tear(part.status);
+    return part.status;
   }
-  advance(ids, n, scratch.stream.c.data() + (n - 1) * scratch.d_stride, part.activity);
+  advance(ids, n, scratch.hidden() + (n - 1) * scratch.hidden_stride(), part.activity);
   if (prefix_)
-    prefix_ = n == PrefixCache::kIds
-                  ? model_->prefixes->keep(prefix_, ids, state_, hidden_.data(), part.activity)
-                  : nullptr;
+    prefix_ = n == PrefixCache::kIds ? model_->prefixes->keep(prefix_, ids, *sequence_, hidden_.data(),
+                                                              model_->facts().embed_dim, part.activity)
+                                     : nullptr;
   count_bytes(n, part.activity, 1);
   return {};
 }
@@ -137,8 +129,8 @@ Status Session::pass(const int32_t* ids, size_t n, symboliclight::Trace* trace) 
 void Session::run_head(const float* hidden, size_t n) {
   head::Full& full = workspace_.heads.full();
   Stopwatch watch(profile());
-  full.run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, workspace_.scratch.d_stride, n,
-           workspace_.logits.data());
+  full.run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, workspace_.scratch->hidden_stride(),
+           n, workspace_.logits.data());
   watch.lap(Operation::kHead);
   last_ = workspace_.logits.data() + (n - 1) * full.logits_stride();
   workspace_.owner = this;
@@ -149,11 +141,12 @@ const float* Session::last_logits() {
   return last_;
 }
 
-Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits,
-                        symboliclight::Trace* trace) {
+Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, Trace* trace) {
   SPIKED_TRY(check_ids(ids, n));
-  const size_t v = model_->config.vocab_size;
-  const symboliclight::Scratch& scratch = workspace_.scratch;
+  if (trace != nullptr) SPIKED_TRY(model_->network->check_trace(*trace));
+  const Facts& f = model_->facts();
+  const size_t v = f.vocab_size;
+  const Scratch& scratch = *workspace_.scratch;
   const head::Full& full = workspace_.heads.full();
   bytes_touched_ = kv_bytes_touched_ = 0;
   last_ = nullptr;
@@ -162,7 +155,7 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
   for (size_t at = 0; at < n; at += kMaxBatch) {
     const size_t batch = std::min(kMaxBatch, n - at);
     if (trace != nullptr) {
-      symboliclight::Trace part = moved(*trace, at, model_->config.embed_dim, model_->config.ffn_dim);
+      Trace part = trace->moved(at, f.embed_dim, size_t{f.n_heads} * f.head_dim, f.ffn_dim);
       SPIKED_TRY(pass(ids + at, batch, &part));
       trace->margin_encoder = part.margin_encoder;
       trace->margin_mixer = part.margin_mixer;
@@ -173,7 +166,7 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
     if (mode == LogitsMode::kAll) {
       for (size_t r = 0; r < batch; r += head::kMaxRows) {
         const size_t rows = std::min(head::kMaxRows, batch - r);
-        run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
+        run_head(scratch.hidden() + r * scratch.hidden_stride(), rows);
         bytes_touched_ += full.logical_bytes();
         for (size_t i = 0; i < rows; ++i)
           std::memcpy(logits + (at + r + i) * v, workspace_.logits.data() + i * full.logits_stride(),
@@ -193,7 +186,7 @@ Result<std::span<const sampler::Candidate>> Session::distribution(const sampler:
   const float* logits = last_logits();
   if (logits == nullptr)
     return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
-  const size_t own = model_->config.valid_vocab_size;
+  const size_t own = model_->facts().valid_vocab_size;
   return sampler_.distribution(logits, valid == 0 ? own : std::min(valid, own), history_, settings);
 }
 
@@ -203,7 +196,7 @@ Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t*
   *id = settings.temperature == 0.0f ? candidates.value()[0].id
                                      : sampler::Sampler::draw(candidates.value(), generator_);
   if (logprob != nullptr)
-    *logprob = static_cast<float>(sampler::log_probability(last_, model_->config.valid_vocab_size, *id));
+    *logprob = static_cast<float>(sampler::log_probability(last_, model_->facts().valid_vocab_size, *id));
   return {};
 }
 
@@ -216,7 +209,7 @@ Status Session::next(const Ask& ask, int32_t* id, float* logprob, head::Step* st
 
 Status Session::choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step) {
   if (foreign_.size() == 0) foreign_ = AlignedArray<float>(hidden_.size());
-  std::copy(hidden, hidden + model_->config.embed_dim, foreign_.data());
+  std::copy(hidden, hidden + model_->facts().embed_dim, foreign_.data());
   const Status status = draw(foreign_.data(), ask, id, nullptr, step);
   last_ = nullptr;  // the logits are of no position of this session
   return status;
@@ -224,10 +217,10 @@ Status Session::choose(const float* hidden, const Ask& ask, int32_t* id, head::S
 
 Result<Ask> Session::checked(const Ask& ask) const {
   Ask own = ask;
-  const size_t valid = model_->config.valid_vocab_size;
+  const size_t valid = model_->facts().valid_vocab_size;
   own.valid = ask.valid == 0 ? valid : std::min(ask.valid, valid);
   SPIKED_TRY(own.sampling.check());
-  SPIKED_TRY(own.head.check(model_->weights.head));
+  SPIKED_TRY(own.head.check(model_->network->head()));
   return own;
 }
 
@@ -254,16 +247,16 @@ Status Session::pick(const float* logits, std::span<const int32_t> rows, const A
                                          : sampler::Sampler::draw(candidates.value(), generator_);
   if (step->id_before < 0) step->id_before = *id;
   if (ask.want_logprob)
-    *logprob = static_cast<float>(sampler::log_probability(logits, model_->config.valid_vocab_size, *id));
+    *logprob = static_cast<float>(sampler::log_probability(logits, model_->facts().valid_vocab_size, *id));
   return {};
 }
 
 Status Session::begin_score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass) {
-  if (state_.position != 0)
+  if (sequence_->position != 0)
     return {Code::ERR_INVALID_ARGUMENT,
-            format("score: expected a fresh session, found one at position %zu", state_.position)};
+            format("score: expected a fresh session, found one at position %zu", sequence_->position)};
   SPIKED_TRY(check_ids(ids, n));
-  const size_t valid = model_->config.valid_vocab_size;
+  const size_t valid = model_->facts().valid_vocab_size;
   for (size_t i = 0; i < n; ++i)
     if (static_cast<size_t>(ids[i]) >= valid)
       return {Code::ERR_TOKEN_UNKNOWN,
@@ -278,30 +271,30 @@ Status Session::begin_score(const int32_t* ids, size_t n, double* logprobs, doub
 
 Status Session::score_pass(const int32_t* ids, size_t n, size_t* at, double* logprobs, double* masked_mass) {
   if (*at == 0) SPIKED_TRY(begin_score(ids, n, logprobs, masked_mass));
-  if (*at >= n || state_.position != *at)
-    return {Code::ERR_INVALID_ARGUMENT,
-            format("score: expected to go on at position %zu of %zu, found %zu", state_.position, n, *at)};
-  const size_t valid = model_->config.valid_vocab_size, batch = std::min(kMaxBatch, n - *at);
-  const symboliclight::Scratch& scratch = workspace_.scratch;
+  if (*at >= n || sequence_->position != *at)
+    return {Code::ERR_INVALID_ARGUMENT, format("score: expected to go on at position %zu of %zu, found %zu",
+                                               sequence_->position, n, *at)};
+  const size_t valid = model_->facts().valid_vocab_size, batch = std::min(kMaxBatch, n - *at);
+  const Scratch& scratch = *workspace_.scratch;
   const head::Full& full = workspace_.heads.full();
   SPIKED_TRY(pass(ids + *at, batch, nullptr));
   for (size_t r = 0; r < batch && *at + r + 1 < n; r += head::kMaxRows) {
     const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - *at - r});
-    run_head(scratch.stream.c.data() + r * scratch.d_stride, rows);
+    run_head(scratch.hidden() + r * scratch.hidden_stride(), rows);
     bytes_touched_ += full.logical_bytes();
     for (size_t i = 0; i < rows; ++i) {
       const float* logits = workspace_.logits.data() + i * full.logits_stride();
       const size_t next = *at + r + i + 1;
       logprobs[next] = sampler::log_probability(logits, valid, ids[next]);
       if (masked_mass != nullptr)
-        masked_mass[next] = sampler::mass_beyond(logits, valid, model_->config.vocab_size);
+        masked_mass[next] = sampler::mass_beyond(logits, valid, model_->facts().vocab_size);
     }
   }
   *at += batch;
   return {};
 }
 
-Status Session::reference(const int32_t* ids, size_t n, symboliclight::SpikeBytes<const uint8_t> given,
+Status Session::reference(const int32_t* ids, size_t n, SpikeBytes<const uint8_t> given,
                           ops::Activations activations, const float* dense_inputs,
                           const symboliclight::ReferenceOutput& out) {
   SPIKED_TRY(check_ids(ids, n));
@@ -310,22 +303,35 @@ Status Session::reference(const int32_t* ids, size_t n, symboliclight::SpikeByte
                                             (dense_inputs == nullptr ? "those of a forward" : "none") +
                                             " for these activations, found " +
                                             (dense_inputs == nullptr ? "none" : "some")};
+  const auto* network = dynamic_cast<const symboliclight::Network*>(model_->network.get());
+  if (network == nullptr) return not_spiking("the float64 reference");
   const symboliclight::ReferenceInput in{
-      *model_->engine->pool, model_->config, model_->weights, cancel_, ids, n, given,
+      *model_->engine->pool, network->config(), network->weights(), cancel_, ids, n, given,
       activations,           dense_inputs};
   if (!symboliclight::reference(in, out)) return {Code::ERR_CANCELLED, "cancelled"};
   return {};
 }
 
+Status Session::not_spiking(const char* what) const {
+  return {Code::ERR_MODEL_UNSUPPORTED,
+          format("%s: expected a symboliclight model, found %s", what, model_->facts().architecture)};
+}
+
+Result<const symboliclight::State*> Session::spiking_state() const {
+  const auto* state = dynamic_cast<const symboliclight::State*>(sequence_.get());
+  if (state == nullptr) return not_spiking("membrane and decay state");
+  return state;
+}
+
 SessionStats Session::stats() const {
   SessionStats s;
-  s.position = state_.position;
+  s.position = sequence_->position;
   s.activity = activity_;
   s.bytes_touched = bytes_touched_;
   s.kv_bytes_touched = kv_bytes_touched_;
   s.cached_positions = cached_positions_;
   s.batch = batch_;
-  s.state_bytes = state_.size_bytes();
+  s.state_bytes = sequence_->size_bytes();
   return s;
 }
 

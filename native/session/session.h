@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/symboliclight/forward.h"
+#include "models/network.h"
+#include "models/symboliclight/network.h"
 #include "models/symboliclight/reference.h"
+#include "models/symboliclight/state.h"
 #include "sampler/sampler.h"
 #include "session/workspace.h"
 
@@ -15,7 +17,7 @@ enum class LogitsMode { kNone = 0, kLast = 1, kAll = 2 };
 
 struct SessionStats {
   uint64_t position = 0;
-  symboliclight::Activity activity;
+  Activity activity;
   uint64_t bytes_touched = 0, kv_bytes_touched = 0;  ///< of the last forward
   uint64_t state_bytes = 0;
   uint64_t cached_positions = 0;  ///< taken over from the prefix cache instead of computed
@@ -52,8 +54,9 @@ class Session {
   /// Feeds n ids; the same bits for any split into calls.
   ///
   /// logits  f32 [V] for kLast, [n, V] for kAll, null for kNone
-  /// Errors: ERR_PROMPT_EMPTY, ERR_TOKEN_UNKNOWN (names id and position; nothing is fed), ERR_CANCELLED (reset next).
-  Status forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, symboliclight::Trace* trace);
+  /// Errors: ERR_PROMPT_EMPTY, ERR_TOKEN_UNKNOWN (names id and position; nothing is fed), ERR_CANCELLED (reset next), ERR_MODEL_UNSUPPORTED for
+  /// a trace that this model cannot fill; a Part's own.
+  Status forward(const int32_t* ids, size_t n, LogitsMode mode, float* logits, Trace* trace);
 
   /// Draws from the last position's logits. Errors: ERR_INVALID_ARGUMENT before any forward with logits, and the sampler's.
   Status sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob);
@@ -84,26 +87,30 @@ class Session {
   ///
   /// dense_inputs  f32 [L, 3, n, D] recorded by a forward of these ids; null with kF32 and only then
   /// Errors: as forward; ERR_INVALID_ARGUMENT.
-  Status reference(const int32_t* ids, size_t n, symboliclight::SpikeBytes<const uint8_t> given,
+  Status reference(const int32_t* ids, size_t n, SpikeBytes<const uint8_t> given,
                    ops::Activations activations, const float* dense_inputs,
                    const symboliclight::ReferenceOutput& out);
 
   SessionStats stats() const;
-  const symboliclight::State& state() const { return state_; }
+  /// What the sequence of a spiking model carries. Errors: ERR_MODEL_UNSUPPORTED for another model's.
+  Result<const symboliclight::State*> spiking_state() const;
   /// The last position's hidden state, f32 [D]; null before any forward.
   const float* hidden() const { return has_hidden_ ? hidden_.data() : nullptr; }
   /// The prior branch's vector of the last full head that ran on one position of this model, f32 [D/4].
   const float* prior() const { return workspace_.heads.full().prior(); }
 
  private:
+  /// After a pass that failed: what the sequence carries is half written.
+  void tear(const Status& why);
+  Status not_spiking(const char* what) const;
   Status check_ids(const int32_t* ids, size_t n) const;
   Status begin_score(const int32_t* ids, size_t n, double* logprobs, double* masked_mass);
-  Status pass(const int32_t* ids, size_t n, symboliclight::Trace* trace);
+  Status pass(const int32_t* ids, size_t n, Trace* trace);
   /// What is left to do when the state is after n more ids: hidden is the last one's, f32 [D].
-  void advance(const int32_t* ids, size_t n, const float* hidden, const symboliclight::Activity& seen);
+  void advance(const int32_t* ids, size_t n, const float* hidden, const Activity& seen);
   /// Counts what a pass over n of this session's ids had to read, as one of `batch` sequences.
-  void count_bytes(size_t n, const symboliclight::Activity& seen, size_t batch);
-  symboliclight::Pass pass_of(const std::atomic<bool>& cancel);
+  void count_bytes(size_t n, const Activity& seen, size_t batch);
+  Pass pass_of(const std::atomic<bool>& cancel);
   /// Takes over what an earlier sequence computed for these ids, if there is such.
   bool take_over(const int32_t* ids, size_t n);
   void begin_prefix() { prefix_ = model_->prefixes ? model_->prefixes->root() : nullptr; }
@@ -120,7 +127,7 @@ class Session {
   Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 
   std::shared_ptr<const Model> model_;
-  symboliclight::State state_;
+  std::unique_ptr<Sequence> sequence_;
   Workspace& workspace_;
   const float* last_ = nullptr;  // the last position's logits, while the workspace is this session's
   AlignedArray<float> hidden_;   // [D] the last position's hidden state, zero-padded
@@ -129,7 +136,7 @@ class Session {
   sampler::Sampler sampler_;
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;
-  symboliclight::Activity activity_;
+  Activity activity_;
   PrefixCache::Place prefix_;  // where the ids so far are in the prefix cache; null once they are not
   uint64_t cached_positions_ = 0;
   uint64_t bytes_touched_ = 0, kv_bytes_touched_ = 0, batch_ = 0;

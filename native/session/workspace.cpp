@@ -3,12 +3,12 @@
 namespace spiked {
 
 Workspace::Workspace(const Model& model)
-    : scratch(model.config, model.engine->pool->size()),
+    : scratch(model.network->new_scratch(model.engine->pool->size())),
       heads(model),
       logits(head::kMaxRows * heads.full().logits_stride()) {}
 
 size_t Workspace::size_bytes() const {
-  return scratch.size_bytes() + heads.size_bytes() + logits.size() * sizeof(float);
+  return scratch->size_bytes() + heads.size_bytes() + logits.size() * sizeof(float);
 }
 
 }  // namespace spiked

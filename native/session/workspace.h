@@ -1,6 +1,6 @@
 #pragma once
 #include "base/aligned.h"
-#include "models/symboliclight/state.h"
+#include "models/network.h"
 #include "session/heads.h"
 
 namespace spiked {
@@ -11,7 +11,7 @@ class Session;
 struct Workspace {
   explicit Workspace(const Model& model);
 
-  symboliclight::Scratch scratch;
+  std::unique_ptr<Scratch> scratch;
   Heads heads;
   AlignedArray<float> logits;  ///< [head::kMaxRows, heads.full().logits_stride()]
   /// Whose last position's logits are still in `logits`.

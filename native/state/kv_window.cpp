@@ -21,17 +21,17 @@ void prefer_huge_pages(void* data, size_t size_bytes) {
 
 KvWindow::KvWindow(const Shape& shape)
     : shape_(shape),
-      stride_(stride(shape)),
+      stride_bytes_(stride_bytes(shape)),
       block_rows_(block_rows(shape)),
-      rows_(n_floats(shape)),
+      rows_(rows_bytes(shape)),
       spiked_(shape.n_layers * n_slots()) {
   // Kernels take 32-bit row numbers: 2^32 rows are a terabyte.
-  if (rows_.size() / stride_ > UINT32_MAX) throw std::bad_alloc();
-  prefer_huge_pages(rows_.data(), rows_.size() * sizeof(float));
+  if (rows_.size() / stride_bytes_ > UINT32_MAX) throw std::bad_alloc();
+  prefer_huge_pages(rows_.data(), rows_.size());
 }
 
 size_t KvWindow::size_bytes(const Shape& shape) {
-  return n_floats(shape) * sizeof(float) + shape.n_layers * n_slots(shape);
+  return rows_bytes(shape) + shape.n_layers * n_slots(shape);
 }
 
 size_t KvWindow::visible(size_t layer, size_t t, uint32_t* rows) const {
@@ -46,22 +46,22 @@ size_t KvWindow::visible(size_t layer, size_t t, uint32_t* rows) const {
   return n;
 }
 
-void KvWindow::take(size_t begin, size_t n, float* out, uint8_t* spiked) const {
+void KvWindow::take(size_t begin, size_t n, uint8_t* out, uint8_t* spiked) const {
   for (size_t layer = 0; layer < shape_.n_layers; ++layer) {
     for (size_t i = 0; i < n; ++i) *spiked++ = spiked_[layer * n_slots() + slot(begin + i)];
     for (size_t run = 0; run < runs(); ++run) {
-      for (size_t i = 0; i < n; ++i, out += stride_)
-        std::memcpy(out, rows_.data() + run_at(layer, run, begin + i), stride_ * sizeof(float));
+      for (size_t i = 0; i < n; ++i, out += stride_bytes_)
+        std::memcpy(out, rows_.data() + run_at(layer, run, begin + i), stride_bytes_);
     }
   }
 }
 
-void KvWindow::put(size_t begin, size_t n, const float* in, const uint8_t* spiked) {
+void KvWindow::put(size_t begin, size_t n, const uint8_t* in, const uint8_t* spiked) {
   for (size_t layer = 0; layer < shape_.n_layers; ++layer) {
     for (size_t i = 0; i < n; ++i) spiked_[layer * n_slots() + slot(begin + i)] = *spiked++;
     for (size_t run = 0; run < runs(); ++run) {
-      for (size_t i = 0; i < n; ++i, in += stride_)
-        std::memcpy(rows_.data() + run_at(layer, run, begin + i), in, stride_ * sizeof(float));
+      for (size_t i = 0; i < n; ++i, in += stride_bytes_)
+        std::memcpy(rows_.data() + run_at(layer, run, begin + i), in, stride_bytes_);
     }
   }
 }
@@ -69,7 +69,7 @@ void KvWindow::put(size_t begin, size_t n, const float* in, const uint8_t* spike
 void KvWindow::copy(const KvWindow& from, size_t n) {
   if (empty()) return;
   const size_t blocks = round_up(std::min(n, n_slots()), kBlock) / kBlock;
-  std::memcpy(rows_.data(), from.rows_.data(), blocks * block_rows_ * stride_ * sizeof(float));
+  std::memcpy(rows_.data(), from.rows_.data(), blocks * block_rows_ * stride_bytes_);
   std::memcpy(spiked_.data(), from.spiked_.data(), spiked_.size());
 }
 

@@ -18,6 +18,10 @@ constexpr TypeRow kTypes[] = {
     {27, "I64", 1, 8},      {28, "F64", 1, 8},      {30, "BF16", 1, 2},
 };
 
+// I2_S: blocks of 128 codes in 32 bytes, then one f32 scale and 28 bytes for the whole tensor.
+constexpr uint32_t kI2S = 36;
+constexpr uint64_t kI2SColumns = 128, kI2STrailerBytes = 32;
+
 const TypeRow* row_of(uint32_t type) {
   for (const TypeRow& row : kTypes)
     if (row.type == type) return &row;
@@ -27,6 +31,7 @@ const TypeRow* row_of(uint32_t type) {
 }  // namespace
 
 std::optional<uint64_t> ggml_size_bytes(uint32_t type, uint64_t ne0, uint64_t n) {
+  if (type == kI2S) return ne0 % kI2SColumns == 0 ? std::optional(n / 4 + kI2STrailerBytes) : std::nullopt;
   const TypeRow* row = row_of(type);
   if (row == nullptr || ne0 % row->block_elements != 0) return std::nullopt;
   uint64_t size_bytes = 0;
@@ -36,6 +41,7 @@ std::optional<uint64_t> ggml_size_bytes(uint32_t type, uint64_t ne0, uint64_t n)
 }
 
 const char* ggml_type_name(uint32_t type) {
+  if (type == kI2S) return "I2_S";
   const TypeRow* row = row_of(type);
   return row == nullptr ? nullptr : row->name;
 }

@@ -98,9 +98,14 @@ Status read_tensor(GgufCursor& in, const std::string& path, uint64_t index, Gguf
   if (!in.read(t.type) || !in.read(offset))
     return bad(path, format("tensor \"%s\": truncated", name.c_str()));
   const auto size_bytes = ggml_size_bytes(t.type, t.dims[0], n);
+  if (!size_bytes && ggml_type_name(t.type) == nullptr)
+    return bad(path, format("tensor \"%s\": type %u%s is unknown", name.c_str(), t.type,
+                            t.type == 38   ? " (TL1 of bitnet.cpp)"
+                            : t.type == 39 ? " (TL2 of bitnet.cpp)"
+                                           : ""));
   if (!size_bytes)
-    return bad(path, format("tensor \"%s\": type %u is unknown, or its rows are no whole blocks",
-                            name.c_str(), t.type));
+    return bad(path, format("tensor \"%s\": its rows of %llu are no whole blocks of %s", name.c_str(),
+                            (unsigned long long)t.dims[0], ggml_type_name(t.type)));
   t.size_bytes = *size_bytes;
   return {};
 }

@@ -19,7 +19,8 @@ export function bandwidth(threads: number, passes: number): Promise<number> {
   return addon().readBandwidth(threads, roomyBytes(), passes);
 }
 
-const dtypes = { f32: 'f32', int8: 'i8', int4mix: 'i4' } as const;
+// Ternary weights meet int8 activations in products of bytes.
+const dtypes = { f32: 'f32', int8: 'i8', int4mix: 'i4', i2_s: 'i8' } as const;
 
 /** What the multiply-adds of the model's dense products reach on registers alone; null where no peak is known for the ISA. */
 export function arithmeticPeak(
@@ -27,5 +28,11 @@ export function arithmeticPeak(
   { weights }: Pick<ModelInfo, 'weights'>,
   threads: number,
 ): Promise<ArithmeticPeak | null> {
-  return addon().arithmeticPeak(engine.isa, dtypes[weights], engine.activations, threads, 3);
+  return addon().arithmeticPeak(
+    engine.isa,
+    dtypes[weights],
+    weights === 'i2_s' ? 'i8' : engine.activations,
+    threads,
+    3,
+  );
 }

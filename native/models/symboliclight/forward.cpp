@@ -26,10 +26,12 @@ struct Positions {
   explicit Positions(std::span<Part> parts) {
     for (Part& part : parts) {
       part.activity = {};
+      if (part.revocable) static_cast<State*>(part.sequence)->begin_trail(part.n);
       for (size_t i = 0; i < part.n; ++i, ++n) {
+        nth[n] = part.revocable ? i + 1 : 0;
         id[n] = part.ids[i];
-        at[n] = part.state->position + i;
-        state[n] = part.state;
+        at[n] = part.sequence->position + i;
+        state[n] = static_cast<State*>(part.sequence);
         activity[n] = &part.activity;
       }
     }
@@ -39,6 +41,7 @@ struct Positions {
   int32_t id[kMaxBatch];
   size_t at[kMaxBatch];  // in its sequence
   State* state[kMaxBatch];
+  size_t nth[kMaxBatch];  // entry of the trail that this position writes; 0: none
   Activity* activity[kMaxBatch];
 };
 
@@ -48,10 +51,11 @@ struct Positions {
 /// itself, on its own copy of the stream: the same operations give the same bits, and three of a layer's eight barriers go.
 class Walk {
  public:
-  Walk(const Pass& p, const Positions& positions, Scratch& s, Trace* trace, Team& team, bool& stop)
+  Walk(const Pass& p, const Network& network, const Positions& positions, Scratch& s, Trace* trace,
+       Team& team, bool& stop)
       : k_(p.kernels),
-        cfg_(p.config),
-        w_(p.weights),
+        cfg_(network.config()),
+        w_(network.weights()),
         cancel_(p.cancel),
         quantized_(p.activations != ops::Activations::kF32),
         all_(positions),
@@ -65,7 +69,7 @@ class Walk {
         me_(s.workers[team.index()]),
         stream_(positions.n == 1 && team.index() != 0 ? me_.own : s.stream),
         rows_{p.activations, me_.q8.data(), me_.q16.data(), me_.q_scale, s.d_stride},
-        factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(p.config.head_dim)))),
+        factor_(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(cfg_.head_dim)))),
         watch_(team.index() == 0 ? p.profile : nullptr) {}
 
   void run() {
@@ -114,6 +118,8 @@ class Walk {
           me_.margin_encoder = ops::membrane_margin(state(t).membrane.data(), c(t), dim(), cfg_.leak,
                                                     cfg_.threshold, me_.margin_encoder);
         stream_.n_spikes[t] = fire_membrane(t);
+        if (all_.nth[t] != 0)
+          std::memcpy(state(t).trail_membrane(all_.nth[t]), state(t).membrane.data(), dim() * sizeof(float));
         if (trace_ != nullptr && trace_->active_encoder != nullptr)
           trace_->active_encoder[t] = static_cast<int32_t>(stream_.n_spikes[t]);
       }
@@ -318,6 +324,8 @@ class Walk {
     for (size_t t = 0; t < n_; ++t) {
       float* decay = state(t).decay.data() + layer * dim() + at;
       ops::decay_step(k_, decay, summed(b.tcam, s_.mixer_parts, s_.a, t, at, at + d) + at, beta, d);
+      if (all_.nth[t] != 0)
+        std::memcpy(state(t).trail_decay(all_.nth[t]) + layer * dim() + at, decay, d * sizeof(float));
       float* u = row(s_.u, t) + at;
       if (!cfg_.sparse_attn) {
         for (size_t i = 0; i < d; ++i) u[i] = decay[i];
@@ -421,12 +429,13 @@ float smaller(float a, float b) { return b < a ? b : a; }
 
 }  // namespace
 
-bool forward(const Pass& pass, std::span<Part> parts, Scratch& scratch, Trace* trace) {
+bool forward(const Pass& pass, const Network& network, std::span<Part> parts, Scratch& scratch,
+             Trace* trace) {
   const Positions positions(parts);
   bool stop = false;
-  pass.pool.run([&](Team& team) { Walk(pass, positions, scratch, trace, team, stop).run(); });
+  pass.pool.run([&](Team& team) { Walk(pass, network, positions, scratch, trace, team, stop).run(); });
   if (stop) return false;
-  for (const Part& part : parts) part.state->position += part.n;
+  for (const Part& part : parts) part.sequence->position += part.n;
   if (trace != nullptr) {
     for (const Scratch::Worker& w : scratch.workers) {
       trace->margin_encoder = smaller(trace->margin_encoder, w.margin_encoder);

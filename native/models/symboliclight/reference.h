@@ -2,8 +2,8 @@
 #include <atomic>
 
 #include "models/symboliclight/config.h"
-#include "models/symboliclight/spike_bytes.h"
 #include "models/symboliclight/weights.h"
+#include "models/trace.h"
 #include "ops/linear.h"
 #include "threads/pool.h"
 

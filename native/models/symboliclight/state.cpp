@@ -12,9 +12,20 @@ KvWindow::Shape window_of(const Config& c) {
   return {c.n_layers, c.n_heads, c.head_dim, c.window, c.n_anchors, kMaxBatch};
 }
 
+/// Membrane and decay as they are then, and the window's share of the ids.
+struct StateGain final : Gain {
+  size_t n = 0;
+  std::vector<float> values;    // membrane, then decay
+  std::vector<uint8_t> kv;      // what the window's take() gives
+  std::vector<uint8_t> spiked;  // the window's marks
+};
+
 }  // namespace
 
-State::State(const Config& c) : membrane(c.embed_dim), decay(static_cast<size_t>(c.n_layers) * c.embed_dim) {
+State::State(const Config& c)
+    : membrane(c.embed_dim),
+      decay(static_cast<size_t>(c.n_layers) * c.embed_dim),
+      trail_((kMaxRevocable + 1) * trail_entry()) {
   if (c.sparse_attn) kv = KvWindow(window_of(c));
 }
 
@@ -25,7 +36,8 @@ void State::clear() {
   kv.clear();
 }
 
-void State::copy(const State& from) {
+void State::copy(const Sequence& other) {
+  const auto& from = static_cast<const State&>(other);
   position = from.position;
   std::copy_n(from.membrane.data(), membrane.size(), membrane.data());
   std::copy_n(from.decay.data(), decay.size(), decay.data());
@@ -33,34 +45,52 @@ void State::copy(const State& from) {
 }
 
 size_t State::size_bytes() const {
-  return (membrane.size() + decay.size()) * sizeof(float) + kv.size_bytes();
+  return (membrane.size() + decay.size() + trail_.size()) * sizeof(float) + kv.size_bytes();
 }
 
 size_t State::size_bytes(const Config& c) {
-  return (c.n_layers + size_t{1}) * c.embed_dim * sizeof(float) +
+  return (kMaxRevocable + 2) * (c.n_layers + size_t{1}) * c.embed_dim * sizeof(float) +
          (c.sparse_attn ? KvWindow::size_bytes(window_of(c)) : 0);
 }
 
-StateGain::StateGain(const State& state, size_t n)
-    : n_(n),
-      values_(state.membrane.size() + state.decay.size() + state.kv.taken_floats(n)),
-      spiked_(state.kv.taken_marks(n)) {
-  float* at = std::copy_n(state.membrane.data(), state.membrane.size(), values_.data());
-  at = std::copy_n(state.decay.data(), state.decay.size(), at);
-  state.kv.take(state.position - n, n, at, spiked_.data());
+void State::begin_trail(size_t n) {
+  trail_ids_ = n;
+  std::copy_n(membrane.data(), membrane.size(), trail_membrane(0));
+  std::copy_n(decay.data(), decay.size(), trail_decay(0));
 }
 
-void StateGain::add_to(State& state) const {
-  const float* at = values_.data();
-  std::copy_n(at, state.membrane.size(), state.membrane.data());
-  std::copy_n(at += state.membrane.size(), state.decay.size(), state.decay.data());
-  state.kv.put(state.position, n_, at + state.decay.size(), spiked_.data());
-  state.position += n_;
+// Keys and values stay where they are: the ring keeps kMaxBatch more positions than any query sees, so that what those ids displaced
+// is past seeing anyway.
+void State::take_back(size_t n) {
+  trail_ids_ -= n;
+  std::copy_n(trail_membrane(trail_ids_), membrane.size(), membrane.data());
+  std::copy_n(trail_decay(trail_ids_), decay.size(), decay.data());
+  position -= n;
 }
 
-size_t StateGain::size_bytes(const State& state, size_t n) {
-  return (state.membrane.size() + state.decay.size() + state.kv.taken_floats(n)) * sizeof(float) +
-         state.kv.taken_marks(n);
+std::unique_ptr<const Gain> State::gain(size_t n) const {
+  auto out = std::make_unique<StateGain>();
+  out->n = n;
+  out->values.resize(membrane.size() + decay.size());
+  out->kv.resize(kv.taken_bytes(n));
+  out->spiked.resize(kv.taken_marks(n));
+  float* at = std::copy_n(membrane.data(), membrane.size(), out->values.data());
+  std::copy_n(decay.data(), decay.size(), at);
+  kv.take(position - n, n, out->kv.data(), out->spiked.data());
+  return out;
+}
+
+size_t State::gain_bytes(size_t n) const {
+  return (membrane.size() + decay.size()) * sizeof(float) + kv.taken_bytes(n) + kv.taken_marks(n);
+}
+
+void State::add(const Gain& gain) {
+  const auto& gained = static_cast<const StateGain&>(gain);
+  const float* at = gained.values.data();
+  std::copy_n(at, membrane.size(), membrane.data());
+  std::copy_n(at + membrane.size(), decay.size(), decay.data());
+  kv.put(position, gained.n, gained.kv.data(), gained.spiked.data());
+  position += gained.n;
 }
 
 Stream::Stream(size_t n_positions, size_t d_stride, size_t f_stride)

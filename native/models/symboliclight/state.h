@@ -2,46 +2,41 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "models/network.h"
 #include "models/symboliclight/config.h"
 #include "state/kv_window.h"
 
 namespace spiked::symboliclight {
 
-/// Most positions that one pass computes together.
-inline constexpr size_t kMaxBatch = 32;
-
 /// What one sequence carries from token to token. Every value starts at 0.
-struct State {
+struct State final : Sequence {
   explicit State(const Config& c);
 
-  size_t position = 0;           ///< ids fed
   AlignedArray<float> membrane;  ///< [D] encoder
   AlignedArray<float> decay;     ///< [L, D]
   KvWindow kv;                   ///< empty without sparse attention
 
-  /// Back to the start; the memory stays.
-  void clear();
-  /// Becomes what `from`, a state of the same model, is.
-  void copy(const State& from);
-  size_t size_bytes() const;
+  /// Makes room to remember membrane and decay before and after each of n ids, which a pass will be told to write.
+  void begin_trail(size_t n);
+  /// Where the membrane and the decay state go once i ids of that pass were fed; entry 0 is what they were before.
+  float* trail_membrane(size_t i) { return trail_.data() + i * trail_entry(); }
+  float* trail_decay(size_t i) { return trail_membrane(i) + membrane.size(); }
+
+  void clear() override;
+  void copy(const Sequence& from) override;
+  size_t size_bytes() const override;
+  std::unique_ptr<const Gain> gain(size_t n) const override;
+  size_t gain_bytes(size_t n) const override;
+  void add(const Gain& gain) override;
+  void take_back(size_t n) override;
   /// Of a state of this configuration, before there is one.
   static size_t size_bytes(const Config& c);
-};
-
-/// What a state gained by the last n ids that it was fed, n <= kMaxBatch: their keys and values, and the rest of it as it then was.
-class StateGain {
- public:
-  StateGain() = default;
-  StateGain(const State& state, size_t n);
-
-  /// Makes a state that stands where those ids were fed what the one after them was.
-  void add_to(State& state) const;
-  static size_t size_bytes(const State& state, size_t n);
 
  private:
-  size_t n_ = 0;
-  std::vector<float> values_;    // membrane, decay, then what the window's take() gives
-  std::vector<uint8_t> spiked_;  // the window's marks
+  size_t trail_entry() const { return membrane.size() + decay.size(); }
+
+  AlignedArray<float> trail_;  // [kMaxRevocable + 1, trail_entry()]; pages untouched until a draft
+  size_t trail_ids_ = 0;       // fed by the last pass with a trail
 };
 
 /// What every worker reads of up to B positions: the residual stream and the spikes that it caused.
@@ -59,7 +54,7 @@ struct Stream {
 };
 
 /// What a pass writes and nobody reads afterwards, except the stream (the hidden states).
-struct Scratch {
+struct Scratch final : spiked::Scratch {
   Scratch(const Config& c, unsigned n_workers);
 
   size_t d_stride, f_stride;    ///< floats a row, padded
@@ -89,7 +84,9 @@ struct Scratch {
   };
   std::vector<Worker> workers;
 
-  size_t size_bytes() const;
+  const float* hidden() const override { return stream.c.data(); }
+  size_t hidden_stride() const override { return d_stride; }
+  size_t size_bytes() const override;
 };
 
 }  // namespace spiked::symboliclight
