@@ -41,11 +41,10 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     EngineOptions o;
     o.n_threads = options->n_threads;
     o.isa = options->isa != nullptr ? options->isa : "";
-    o.activations = static_cast<ops::Activations>(activations);
     o.cpus = options->cpus != nullptr ? options->cpus : "";
     o.loading = static_cast<Loading>(loading);
-    o.network = {options->context, options->kv == SPIKED_KV_F16, options->memory == SPIKED_MEMORY_LOW,
-                 options->contract == SPIKED_CONTRACT_HYPHAE};
+    o.network = {static_cast<ops::Activations>(activations), options->context, options->kv == SPIKED_KV_F16,
+                 options->memory == SPIKED_MEMORY_LOW, options->contract == SPIKED_CONTRACT_HYPHAE};
     o.prefix_cache_bytes = options->prefix_cache_bytes;
     o.ram_budget_bytes = options->ram_budget_bytes;
     auto engine = Engine::open(o);
@@ -67,7 +66,7 @@ spiked_status spiked_engine_own_thread(const spiked_engine* engine, spiked_error
 }
 uint32_t spiked_engine_progress(const spiked_engine* engine) { return engine->engine->pool->regions(); }
 int32_t spiked_engine_activations(const spiked_engine* engine) {
-  return static_cast<int32_t>(engine->engine->activations);
+  return static_cast<int32_t>(engine->engine->network.activations);
 }
 
 void spiked_engine_get_memory(const spiked_engine* engine, spiked_memory* out) {

@@ -20,6 +20,8 @@ inline constexpr size_t kMaxRevocable = 8;
 
 /// How a network is opened; the defaults fit.
 struct NetworkOptions {
+  /// Of a spiking model's dense products; all but kF32 need quantised weights. A ternary model says itself what its activations are.
+  ops::Activations activations = ops::Activations::kF32;
   uint32_t context = 0;  ///< positions that a sequence has room for; 0: the model's
   bool kv_f16 = false;   ///< keys and values rounded to F16; ternary models only
   bool low_memory =
@@ -46,7 +48,7 @@ struct Pass {
   Pool& pool;
   const kernels::Kernels& kernels;
   const std::atomic<bool>& cancel;
-  ops::Activations activations;  ///< of a spiking model's dense products; all but kF32 need quantised weights
+  ops::Activations activations;  ///< those that the network was opened for
   Profile* profile;              ///< null: not measured
 };
 
@@ -91,8 +93,6 @@ class Network {
   virtual size_t sequence_bytes() const = 0;
   virtual std::unique_ptr<Scratch> new_scratch(unsigned n_workers) const = 0;
 
-  /// Whether passes of this network with these activations can be computed. Errors: ERR_MODEL_UNSUPPORTED.
-  virtual Status check_activations(ops::Activations activations) const = 0;
   /// Whether forward can fill this trace. Errors: ERR_MODEL_UNSUPPORTED naming the field.
   virtual Status check_trace(const Trace& trace) const = 0;
 

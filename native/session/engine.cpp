@@ -22,8 +22,8 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
   auto pool = Pool::open(placement.value());
   if (!pool.ok()) return pool.status();
   const std::vector<unsigned>& cpus = placement.value().cpus;
-  return std::make_shared<Engine>(Engine{selected.value(), pool.take(), options.activations, options.loading,
-                                         options.network, cpus.empty() ? "none" : format_cpus(cpus),
+  return std::make_shared<Engine>(Engine{selected.value(), pool.take(), options.loading, options.network,
+                                         cpus.empty() ? "none" : format_cpus(cpus),
                                          options.prefix_cache_bytes, std::move(ledger), base.take()});
 }
 

@@ -16,10 +16,9 @@ namespace spiked {
 struct EngineOptions {
   unsigned n_threads = 0;  ///< 0: as many as `cpus` names, or as there are big cores
   std::string isa;         ///< a name; empty: SPIKED_FORCE_ISA, or the best this CPU has
-  ops::Activations activations = ops::Activations::kF32;
-  std::string cpus;  ///< of the workers, as place() takes them
+  std::string cpus;        ///< of the workers, as place() takes them
   Loading loading = Loading::kReadahead;
-  NetworkOptions network;         ///< of its models
+  NetworkOptions network;         ///< of its models; the full head always takes f32 activations
   size_t prefix_cache_bytes = 0;  ///< of each model (session/prefix_cache.h); 0: none
   uint64_t ram_budget_bytes = 0;  ///< of the process, once this engine is part of it; 0: no end
 };
@@ -28,9 +27,8 @@ struct EngineOptions {
 struct Engine {
   const kernels::Isa* isa;
   std::unique_ptr<Pool> pool;
-  ops::Activations activations;    ///< of the blocks' dense products; the full head always takes f32
   Loading loading;                 ///< of its models' files
-  NetworkOptions network;          ///< of its models
+  NetworkOptions network;          ///< of its models; the full head always takes f32 activations
   std::string cpus;                ///< those that the workers keep to, or "none"
   size_t prefix_cache_bytes;       ///< of each model
   std::shared_ptr<Ledger> ledger;  ///< of its models and sessions

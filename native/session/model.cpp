@@ -50,8 +50,6 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   auto network = open_network(*m->file, m->engine->network);
   if (!network.ok()) return network.status();
   m->network = network.take();
-  if (const Status s = m->network->check_activations(m->engine->activations); !s.ok())
-    return Status{s.code(), path + ": " + s.message()};
   SPIKED_TRY(read_names(*m->file, *m));
   SPIKED_TRY(read_tokenizer(*m->file, *m));
   SPIKED_TRY(m->file->unchanged());

@@ -95,7 +95,7 @@ bool Session::take_over(const int32_t* ids, size_t n) {
 
 Pass Session::pass_of(const std::atomic<bool>& cancel) {
   const Engine& engine = *model_->engine;
-  return {*engine.pool, *engine.isa->kernels, cancel, engine.activations, profile()};
+  return {*engine.pool, *engine.isa->kernels, cancel, engine.network.activations, profile()};
 }
 
 void Session::count_bytes(size_t n, const Activity& seen, size_t batch) {

@@ -16,8 +16,6 @@ class Network final : public spiked::Network {
   std::unique_ptr<Sequence> new_sequence() const override;
   size_t sequence_bytes() const override;
   std::unique_ptr<spiked::Scratch> new_scratch(unsigned n_workers) const override;
-  /// The model says what its activations are.
-  Status check_activations(ops::Activations) const override { return {}; }
   Status check_trace(const Trace& trace) const override;
   bool forward(const Pass& pass, std::span<Part> parts, spiked::Scratch& scratch,
                Trace* trace) const override;

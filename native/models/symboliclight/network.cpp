@@ -8,6 +8,20 @@ namespace {
 
 const char* name(ops::Activations precision) { return precision == ops::Activations::kI8 ? "i8" : "i16"; }
 
+// The sums of quantised products are exact below 2^17 columns.
+Status check_width(const GgufFile& file, const Config& c, ops::Activations precision) {
+  if (precision == ops::Activations::kF32 || c.embed_dim < 1u << 17) return {};
+  return {Code::ERR_MODEL_UNSUPPORTED, format("%s: %s activations: expected embed_dim below 131072, found %u",
+                                              file.path().c_str(), name(precision), c.embed_dim)};
+}
+
+// There is no product of F32 weights with quantised activations.
+Status check_weights(const GgufFile& file, const Weights& w, ops::Activations precision) {
+  if (precision == ops::Activations::kF32 || w.blocks[0].out.dtype != DType::kF32) return {};
+  return {Code::ERR_MODEL_UNSUPPORTED, format("%s: %s activations: expected quantised weights, found f32",
+                                              file.path().c_str(), name(precision))};
+}
+
 // What a product with spikes reads whatever they are: panels are read whole.
 uint64_t binary_bytes(const Matrix& w) {
   return w.layout == Layout::kColumnMajor ? w.scale_bytes() : w.logical_bytes();
@@ -48,19 +62,6 @@ size_t Network::sequence_bytes() const { return State::size_bytes(config_); }
 
 std::unique_ptr<spiked::Scratch> Network::new_scratch(unsigned n_workers) const {
   return std::make_unique<Scratch>(config_, n_workers);
-}
-
-Status Network::check_activations(ops::Activations precision) const {
-  if (precision == ops::Activations::kF32) return {};
-  // The sums of quantised products are exact below 2^17 columns.
-  if (config_.embed_dim >= 1u << 17)
-    return {Code::ERR_MODEL_UNSUPPORTED, format("%s activations: expected embed_dim below 131072, found %u",
-                                                name(precision), config_.embed_dim)};
-  // There is no product of F32 weights with quantised activations.
-  if (weights_.blocks[0].out.dtype == DType::kF32)
-    return {Code::ERR_MODEL_UNSUPPORTED,
-            format("%s activations: expected quantised weights, found f32", name(precision))};
-  return {};
 }
 
 Status Network::check_trace(const Trace& t) const {
@@ -106,8 +107,10 @@ Result<std::unique_ptr<const spiked::Network>> open(const GgufFile& file, const 
     return Status{
         Code::ERR_MODEL_UNSUPPORTED,
         format("%s: %s is of ternary models, found a symboliclight one", file.path().c_str(), unfit)};
+  SPIKED_TRY(check_width(file, config.value(), options.activations));
   auto weights = Weights::map(file, config.value());
   if (!weights.ok()) return weights.status();
+  SPIKED_TRY(check_weights(file, weights.value(), options.activations));
   return std::unique_ptr<const spiked::Network>(std::make_unique<Network>(config.value(), weights.take()));
 }
 
