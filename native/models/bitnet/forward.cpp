@@ -85,7 +85,7 @@ class Walk {
     const size_t half = cfg_.head_dim / 2;
     const Range mine = shared_positions();
     for (size_t t = mine.begin; t < mine.end; ++t) {
-      all_.embed(w_, t, dim(), s_.stream.h.data() + t * s_.d_stride);
+      all_.embed(w_, t, dim(), me_.embedding.data(), s_.stream.h.data() + t * s_.d_stride);
       ops::rope_angles(w_.inv_freq.data(), half, all_.at[t], s_.cos.data() + t * half,
                        s_.sin.data() + t * half);
     }

@@ -29,21 +29,20 @@ Positions::Positions(std::span<Part> parts, const Config& c) {
   }
 }
 
-void Positions::embed(const Weights& w, size_t t, size_t dim, float* h) {
+void Positions::embed(const Weights& w, size_t t, size_t dim, uint16_t* row, float* h) {
   const auto id = static_cast<size_t>(id_[t]);
   const uint16_t* from = w.embedding == nullptr ? nullptr : w.embedding + id * dim;
-  std::vector<uint16_t> read;
   if (w.embedding == nullptr) {
-    read.resize(dim);
-    failed_[t] = w.embedding_rows->read(id, id + 1, read.data());
-    from = read.data();
+    failed_[t] = w.embedding_rows->read(id, id + 1, row);
+    from = row;
   }
+  if (!failed_[t].ok()) return;
   bool finite = true;
   for (size_t i = 0; i < dim; ++i) {
     h[i] = half::to_f32(from[i]);
     finite = finite && std::isfinite(h[i]);
   }
-  if (!finite && failed_[t].ok())
+  if (!finite)
     failed_[t] = {Code::ERR_MODEL_INVALID,
                   format("token_embd.weight: expected finite values, found another in row %zu", id)};
 }

@@ -85,6 +85,7 @@ Scratch::Scratch(const Config& c, unsigned n_workers)
     w.own = Stream(c, 1);
     w.scores.resize(c.context);
     w.y_scale.resize(kMaxBatch);
+    w.embedding.resize(c.embed_dim);
   }
 }
 
@@ -94,7 +95,8 @@ size_t Scratch::size_bytes() const {
              sizeof(float);
   n += stream.size_bytes() + key_rows.size() * sizeof(uint32_t);
   for (const Worker& w : workers)
-    n += w.own.size_bytes() + (w.scores.size() + w.y_scale.size()) * sizeof(float);
+    n += w.own.size_bytes() + (w.scores.size() + w.y_scale.size()) * sizeof(float) +
+         w.embedding.size() * sizeof(uint16_t);
   return n;
 }
 

@@ -59,9 +59,10 @@ struct Scratch final : spiked::Scratch {
 
   /// One worker's own.
   struct Worker {
-    Stream own;                  ///< [1]
-    std::vector<float> scores;   ///< [context]
-    std::vector<float> y_scale;  ///< [B]
+    Stream own;                       ///< [1]
+    std::vector<float> scores;        ///< [context]
+    std::vector<float> y_scale;       ///< [B]
+    std::vector<uint16_t> embedding;  ///< [D] a row read from the file
   };
   std::vector<Worker> workers;
 

@@ -63,18 +63,20 @@ class Taker {
 
   Result<const GgufTensor*> take(const std::string& name, DType dtype, std::pair<uint64_t, uint64_t> dims) {
     const GgufTensor* t = file_.tensor(name);
-    if (t == nullptr)
-      return error(name, format("expected shape [%llu, %llu], found no such tensor",
-                                (unsigned long long)dims.second, (unsigned long long)dims.first));
+    if (t == nullptr) return error(name, "expected shape " + shape(dims) + ", found no such tensor");
     taken_.insert(t->name);
     if (t->type != static_cast<uint32_t>(dtype))
       return error(name, format("expected type %s, found %s", dtype_name(dtype), ggml_type_name(t->type)));
     if (t->dims[0] != dims.first || t->dims[1] != dims.second || t->dims[2] != 1 || t->dims[3] != 1)
-      return error(name, format("expected shape [%llu, %llu], found [%llu, %llu]",
-                                (unsigned long long)dims.second, (unsigned long long)dims.first,
-                                (unsigned long long)t->dims[1], (unsigned long long)t->dims[0]));
+      return error(name, "expected shape " + shape(dims) + ", found " + shape({t->dims[0], t->dims[1]}));
     n_parameters_ += dims.first * dims.second;
     return t;
+  }
+
+  // As in the checkpoint, rows first; a vector has one.
+  static std::string shape(std::pair<uint64_t, uint64_t> dims) {
+    const std::string cols = std::to_string(dims.first) + "]";
+    return dims.second == 1 ? "[" + cols : "[" + std::to_string(dims.second) + ", " + cols;
   }
 
   // Offset of the first byte with a code 3, or n.
