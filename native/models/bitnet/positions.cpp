@@ -29,12 +29,12 @@ Positions::Positions(std::span<Part> parts, const Config& c) {
   }
 }
 
-void Positions::embed(const Weights& w, size_t t, size_t dim, uint16_t* row, float* h) {
+void Positions::embed(const Weights& w, size_t t, size_t dim, uint16_t* read, float* h) {
   const auto id = static_cast<size_t>(id_[t]);
   const uint16_t* from = w.embedding == nullptr ? nullptr : w.embedding + id * dim;
   if (w.embedding == nullptr) {
-    failed_[t] = w.embedding_rows->read(id, id + 1, row);
-    from = row;
+    failed_[t] = w.embedding_rows->read(id, id + 1, read);
+    from = read;
   }
   if (!failed_[t].ok()) return;
   bool finite = true;

@@ -18,8 +18,8 @@ class Positions {
   size_t row[kMaxBatch];  ///< among all positions of the parts: where its hidden state goes
   State* state[kMaxBatch];
 
-  /// h = the embedding of position t, f32 [dim]; row f16 [dim] is scratch. Different positions at once are fine.
-  void embed(const Weights& w, size_t t, size_t dim, uint16_t* row, float* h);
+  /// h = the embedding of position t, f32 [dim]; read f16 [dim] is scratch. Different positions at once are fine.
+  void embed(const Weights& w, size_t t, size_t dim, uint16_t* read, float* h);
   /// Rows of the keys that each position sees, [kMaxBatch, stride], their numbers, and what reading them counts as.
   void find_keys(size_t stride, uint32_t* key_rows, size_t* n_keys, size_t n_layers);
   /// Position t met a value that is not finite. Any worker.
