@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import { SpikedError } from '../client/protocol/errors.js';
-import { aligned, encodeHeader, ggufMagic, tensorSizeBytes } from './gguf-header.js';
+import { aligned, alignmentBytes, encodeHeader, ggufMagic, tensorSizeBytes } from './gguf-header.js';
 import type { GgufHeader, GgufTensor, GgufValue } from './gguf-header.js';
 import type { OutputFile } from './output-file.js';
 
-/** The key whose value is known only when all data is written; 64 hex digits. */
-export const dataHashKey = 'symboliclight.data_sha256';
+/** What a family's files have beside metadata and tensors. */
+export interface GgufForm {
+  /** Of the data; another than 32 needs `general.alignment` among the metadata. */
+  alignment: number;
+  /** The key whose value is known only when all data is written, 64 hex digits; undefined for none. */
+  hashKey: string | undefined;
+}
+
+const ownForm: GgufForm = { alignment: alignmentBytes, hashKey: 'symboliclight.data_sha256' };
 
 /**
  * Streams a GGUF file: tensors in the order of the table, each in as many parts as its writer likes.
@@ -20,6 +27,7 @@ export class GgufWriter {
     private readonly file: OutputFile,
     private readonly header: GgufHeader,
     private readonly tensors: readonly GgufTensor[],
+    private readonly form: GgufForm,
   ) {
     this.position = header.bytes.length;
   }
@@ -28,13 +36,15 @@ export class GgufWriter {
     file: OutputFile,
     metadata: ReadonlyMap<string, GgufValue>,
     tensors: readonly GgufTensor[],
+    form: GgufForm = ownForm,
   ): Promise<GgufWriter> {
-    const withHash = new Map(metadata).set(dataHashKey, { type: 'string', value: '0'.repeat(64) });
-    const header = encodeHeader(withHash, tensors);
+    const all = new Map(metadata);
+    if (form.hashKey !== undefined) all.set(form.hashKey, { type: 'string', value: '0'.repeat(64) });
+    const header = encodeHeader(all, tensors, form.alignment);
     const unfinished = Buffer.from(header.bytes);
     unfinished.fill(0, 0, ggufMagic.length);
     await file.writeAt(unfinished, 0);
-    return new GgufWriter(file, header, tensors);
+    return new GgufWriter(file, header, tensors, form);
   }
 
   get fileSizeBytes(): number {
@@ -54,7 +64,7 @@ export class GgufWriter {
     for await (const part of parts) await this.append(part);
     const [expected, found] = [tensorSizeBytes(tensor), this.position - begin];
     if (found !== expected) throw this.bug(`tensor "${name}": expected ${expected} bytes, found ${found}`);
-    await this.append(new Uint8Array(aligned(this.position) - this.position));
+    await this.append(new Uint8Array(aligned(this.position, this.form.alignment) - this.position));
     this.next++;
   }
 
@@ -63,12 +73,16 @@ export class GgufWriter {
     if (this.next !== this.tensors.length || this.position !== this.header.fileSizeBytes)
       throw this.bug(`expected ${this.tensors.length} tensors, found ${this.next}`);
     const digest = this.hash.digest('hex');
-    const at = this.header.textPositions.get(dataHashKey);
-    if (at === undefined) throw this.bug(`expected a place for "${dataHashKey}", found none`);
-    await this.file.writeAt(Buffer.from(digest, 'latin1'), at);
+    if (this.form.hashKey !== undefined) await this.declareHash(this.form.hashKey, digest);
     await this.file.sync();
     await this.file.writeAt(ggufMagic, 0);
     return digest;
+  }
+
+  private async declareHash(key: string, digest: string): Promise<void> {
+    const at = this.header.textPositions.get(key);
+    if (at === undefined) throw this.bug(`expected a place for "${key}", found none`);
+    await this.file.writeAt(Buffer.from(digest, 'latin1'), at);
   }
 
   private async append(bytes: Uint8Array): Promise<void> {

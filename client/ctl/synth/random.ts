@@ -12,6 +12,15 @@ export function fillUniform(out: Float32Array, start: number, mean: number, spre
   }
 }
 
+/** Fills `out` with the same generator's 32-bit numbers. */
+export function fillWords(out: Uint32Array, start: number): void {
+  let weyl = start;
+  for (let i = 0; i < out.length; i++) {
+    weyl = (weyl + 0x9e3779b9) | 0;
+    out[i] = mixed(weyl);
+  }
+}
+
 /** Start of a stream that depends on every argument, so that rows can be made in any order and any blocks. */
 export function streamStart(seed: bigint, name: string, row: number): number {
   let hash = mixed(Number(BigInt.asIntN(32, seed)) ^ mixed(Number(BigInt.asIntN(32, seed >> 32n)) + 1));
