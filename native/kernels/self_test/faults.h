@@ -17,6 +17,10 @@ Kernels overrunning_kernels();
 void plant_wrong_products(Kernels& k);
 void plant_overrunning_products(Kernels& k);
 
+/// The kernels of ternary models (products over rows, quantisers, norms, f16 attention) of both.
+void plant_wrong_rows(Kernels& k);
+void plant_overrunning_rows(Kernels& k);
+
 /// The comparison and the guards themselves: one case each.
 void check_helpers(Tally& tally);
 

@@ -22,6 +22,7 @@ const Kernels& scalar_kernels() { return *select("scalar").value()->kernels; }
 Kernels wrong_kernels() {
   Kernels k;
   plant_wrong_products(k);
+  plant_wrong_rows(k);
   k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
                         size_t end, float* y) {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);
@@ -109,6 +110,7 @@ Kernels wrong_kernels() {
 Kernels overrunning_kernels() {
   Kernels k;
   plant_overrunning_products(k);
+  plant_overrunning_rows(k);
   k.column_sum_f32 = [](const float* w, size_t rows, const uint32_t* active, size_t n_active, size_t begin,
                         size_t end, float* y) {
     scalar_kernels().column_sum_f32(w, rows, active, n_active, begin, end, y);

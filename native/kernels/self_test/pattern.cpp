@@ -166,7 +166,7 @@ void straighten(layout::I16Order order, int16_t* q, size_t n) {
 
 namespace {
 
-uint16_t half_scale(Random& random, Pattern pattern) {
+uint16_t half_number(Random& random, Pattern pattern) {
   const auto bits = static_cast<uint16_t>(random.next());
   switch (pattern) {
     case Pattern::kLowest:
@@ -184,6 +184,21 @@ uint16_t half_scale(Random& random, Pattern pattern) {
 
 }  // namespace
 
+void fill_f16(Random& random, Pattern pattern, uint16_t* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) x[i] = half_number(random, pattern);
+}
+
+void fill_t2(Random& random, Pattern pattern, uint8_t* w, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    size_t byte = 0;
+    for (size_t plane = 0; plane < 4; ++plane) byte = byte * 4 + random.below(3);
+    w[i] = pattern == Pattern::kLowest        ? 0x00
+           : pattern == Pattern::kHighest     ? 0xaa
+           : pattern == Pattern::kAlternating ? (i % 2 == 0 ? 0x88 : 0x22)
+                                              : static_cast<uint8_t>(byte);
+  }
+}
+
 void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels, size_t cols) {
   const size_t panel_bytes = layout::i4_panel_bytes(cols);
   for (size_t i = 0; i < n_panels * panel_bytes; ++i) {
@@ -196,7 +211,7 @@ void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels
   for (size_t panel = 0; panel < n_panels; ++panel) {
     for (size_t g = 0; g < cols / layout::kGroupColumns; ++g) {
       for (size_t r = 0; r < layout::kPanelRows; ++r) {
-        const uint16_t scale = half_scale(random, pattern);
+        const uint16_t scale = half_number(random, pattern);
         std::memcpy(w + panel * panel_bytes + layout::i4_scales_at(g) + r * sizeof scale, &scale,
                     sizeof scale);
       }

@@ -46,6 +46,12 @@ void straighten(layout::I16Order order, int16_t* q, size_t n);
 inline void arrange(layout::I16Order, int8_t*, size_t) {}
 inline void straighten(layout::I16Order, int8_t*, size_t) {}
 
+/// f16 numbers by their bits: kSpecial is any pattern of them, NaN and infinities included.
+void fill_f16(Random& random, Pattern pattern, uint16_t* x, size_t n);
+
+/// n bytes of t2 codes 0, 1 and 2, four a byte; kLowest is the weight -1 everywhere, kHighest +1.
+void fill_t2(Random& random, Pattern pattern, uint8_t* w, size_t n);
+
 /// Whole panel_4x32_i4 panels: all nibbles, also -8, which an exporter never writes, and f16 scales up to both ends of their range.
 void fill_i4_panels(Random& random, Pattern pattern, uint8_t* w, size_t n_panels, size_t cols);
 

@@ -5,14 +5,21 @@
 namespace spiked::kernels::testing {
 namespace {
 
-// Around the registers (4 and 8 floats) and the runs of 32 and 64; 32, 64 and 96 are real heads.
-constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 32, 63, 64, 65, 96, 197};
+// Around the registers (4 and 8 floats) and the runs of 32 and 64; 32, 64, 96 and 128 are real heads.
+constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 32, 63, 64, 65, 96, 128, 197};
 // Around the group of four keys.
 constexpr size_t kKeys[] = {0, 1, 3, 4, 5, 17};
 constexpr size_t kSlots = 24;
 
-/// One attention over random slots of a ring in any order: keys or values `rows`, `n_vector` floats of query or weights.
-template <typename Run>
+void fill_rows(Random& random, Pattern pattern, Input<float>& rows) {
+  fill(random, pattern, rows.data(), rows.size());
+}
+void fill_rows(Random& random, Pattern pattern, Input<uint16_t>& rows) {
+  fill_f16(random, pattern, rows.data(), rows.size());
+}
+
+/// One attention over random slots of a ring in any order: keys or values `rows` of type T, `n_vector` floats of query or weights.
+template <typename T, typename Run>
 void sweep(Tally& tally, bool keys, Run run) {
   Random random(tally.seed());
   for (size_t head_dim : kHeadDims) {
@@ -22,7 +29,8 @@ void sweep(Tally& tally, bool keys, Run run) {
         tally.begin_case(format("%zu keys of %zu, stride %zu, %s", n_keys, head_dim, stride, name(pattern)));
         const Pattern other = random.below(2) == 0 ? pattern : Pattern::kRandom;
         const Input<float> vector(random, other, keys ? head_dim : n_keys, random.below(5));
-        const Input<float> rows(random, pattern, (kSlots - 1) * stride + head_dim, random.below(5));
+        Input<T> rows((kSlots - 1) * stride + head_dim, random.below(5));
+        fill_rows(random, pattern, rows);
         Input<uint32_t> slots(n_keys);
         for (size_t i = 0; i < n_keys; ++i) slots[i] = static_cast<uint32_t>(random.below(kSlots));
         const size_t n_out = keys ? n_keys : head_dim;
@@ -36,24 +44,42 @@ void sweep(Tally& tally, bool keys, Run run) {
   }
 }
 
+template <typename T, typename Kernel>
+void sweep_scores(Kernel scalar, Kernel tested, Tally& tally) {
+  sweep<T>(tally, true,
+           [&](const float* q, const T* k, size_t stride, const uint32_t* slots, size_t n_keys,
+               size_t head_dim, Output<float>& out) {
+             scalar(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
+             tested(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
+           });
+}
+
+template <typename T, typename Kernel>
+void sweep_values(Kernel scalar, Kernel tested, Tally& tally) {
+  sweep<T>(tally, false,
+           [&](const float* p, const T* v, size_t stride, const uint32_t* slots, size_t n_keys,
+               size_t head_dim, Output<float>& out) {
+             scalar(p, v, stride, slots, n_keys, head_dim, out.reference());
+             tested(p, v, stride, slots, n_keys, head_dim, out.tested());
+           });
+}
+
 }  // namespace
 
 void sweep_attend_scores(const Kernels& scalar, const Kernels& tested, Tally& tally) {
-  sweep(tally, true,
-        [&](const float* q, const float* k, size_t stride, const uint32_t* slots, size_t n_keys,
-            size_t head_dim, Output<float>& out) {
-          scalar.attend_scores(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
-          tested.attend_scores(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
-        });
+  sweep_scores<float>(scalar.attend_scores, tested.attend_scores, tally);
 }
 
 void sweep_attend_values(const Kernels& scalar, const Kernels& tested, Tally& tally) {
-  sweep(tally, false,
-        [&](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
-            size_t head_dim, Output<float>& out) {
-          scalar.attend_values(p, v, stride, slots, n_keys, head_dim, out.reference());
-          tested.attend_values(p, v, stride, slots, n_keys, head_dim, out.tested());
-        });
+  sweep_values<float>(scalar.attend_values, tested.attend_values, tally);
+}
+
+void sweep_attend_scores_f16(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep_scores<uint16_t>(scalar.attend_scores_f16, tested.attend_scores_f16, tally);
+}
+
+void sweep_attend_values_f16(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep_values<uint16_t>(scalar.attend_values_f16, tested.attend_values_f16, tally);
 }
 
 }  // namespace spiked::kernels::testing

@@ -56,6 +56,32 @@ void sweep_layer_norm(const Kernels& scalar, const Kernels& tested, Tally& tally
   });
 }
 
+void sweep_rms_norm(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep(tally, [&](size_t n, float, const float* a, const float* b, Output<float>& y) {
+    scalar.rms_norm(a, b, n, 1e-5f, y.reference());
+    tested.rms_norm(a, b, n, 1e-5f, y.tested());
+  });
+  sweep(tally, [&](size_t n, float, const float*, const float* b, Output<float>& y) {
+    scalar.rms_norm(y.reference(), b, n, 1e-5f, y.reference());
+    tested.rms_norm(y.tested(), b, n, 1e-5f, y.tested());
+  });
+}
+
+void sweep_relu_square_mul(const Kernels& scalar, const Kernels& tested, Tally& tally) {
+  sweep(tally, [&](size_t n, float, const float* g, const float* u, Output<float>& y) {
+    scalar.relu_square_mul(g, u, n, y.reference());
+    tested.relu_square_mul(g, u, n, y.tested());
+  });
+  sweep(tally, [&](size_t n, float, const float*, const float* u, Output<float>& y) {
+    scalar.relu_square_mul(y.reference(), u, n, y.reference());
+    tested.relu_square_mul(y.tested(), u, n, y.tested());
+  });
+  sweep(tally, [&](size_t n, float, const float* g, const float*, Output<float>& y) {
+    scalar.relu_square_mul(g, y.reference(), n, y.reference());
+    tested.relu_square_mul(g, y.tested(), n, y.tested());
+  });
+}
+
 void sweep_softmax(const Kernels& scalar, const Kernels& tested, Tally& tally) {
   sweep(tally, [&](size_t n, float, const float*, const float*, Output<float>& y) {
     scalar.softmax(y.reference(), n);
