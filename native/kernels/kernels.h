@@ -158,7 +158,7 @@ using ColumnProductF32 = void (*)(const float* w, size_t rows_padded, const floa
 struct TernaryRow {
   float absmax;  ///< max |x|; not finite when a value is not, and q then holds zeros
   float
-      multiplier;  ///< 127 / max(absmax, 1e-5); under the contract "hyphae" 127 / absmax, and 0 for a row of zeros
+      multiplier;  ///< 127 / max(absmax, 1e-5); under the contract "hyphae" 127 / absmax, and 0 where that is infinite
   int32_t sum;  ///< of q
 };
 

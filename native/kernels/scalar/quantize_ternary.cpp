@@ -51,7 +51,8 @@ TernaryRow quantize_ternary(const float* x, size_t n, int8_t* q) {
 
 TernaryRow quantize_ternary_half_away(const float* x, size_t n, int8_t* q) {
   const float absmax = largest(x, n);
-  return quantize<half_away>(x, n, absmax, absmax > 0.0f ? 127.0f / absmax : 0.0f, q);
+  const float multiplier = 127.0f / absmax;  // infinite below 3.7e-37
+  return quantize<half_away>(x, n, absmax, multiplier < INFINITY ? multiplier : 0.0f, q);
 }
 
 }  // namespace spiked::kernels::scalar
