@@ -39,8 +39,19 @@ export async function readSafetensors(file: InputFile): Promise<CheckpointConten
   };
 }
 
+/** What a file says beside its tensors, and their checked table in the header's order. */
+export interface SafetensorsHeader {
+  metadata: ReadonlyMap<string, string>;
+  entries: SafetensorsEntry[];
+}
+
 /** The checked table of a file's tensors, in the header's order. */
 export async function readSafetensorsEntries(file: InputFile): Promise<SafetensorsEntry[]> {
+  return (await readSafetensorsHeader(file)).entries;
+}
+
+/** @throws SpikedError ERR_CHECKPOINT_INVALID, ERR_FILE_IO */
+export async function readSafetensorsHeader(file: InputFile): Promise<SafetensorsHeader> {
   const length = (await file.read(0, lengthBytes)).readBigUInt64LE();
   const available = Math.min(maxHeaderBytes, file.sizeBytes - lengthBytes);
   if (length > BigInt(available))
@@ -48,12 +59,18 @@ export async function readSafetensorsEntries(file: InputFile): Promise<Safetenso
   const header = parseHeader(file, await file.read(lengthBytes, Number(length)));
   const dataStart = lengthBytes + Number(length);
   const entries: SafetensorsEntry[] = [];
+  let metadata: ReadonlyMap<string, string> = new Map();
   for (const [name, value] of Object.entries(header)) {
-    if (name === '__metadata__') checkMetadata(file, value);
+    if (name === '__metadata__') metadata = parseMetadata(file, value);
     else entries.push(parseEntry(file, name, value));
   }
   checkCoverage(file, entries, file.sizeBytes - dataStart);
-  return entries.map((entry) => ({ ...entry, begin: dataStart + entry.begin, end: dataStart + entry.end }));
+  const inFile = entries.map((entry) => ({
+    ...entry,
+    begin: dataStart + entry.begin,
+    end: dataStart + entry.end,
+  }));
+  return { metadata, entries: inFile };
 }
 
 function parseHeader(file: InputFile, bytes: Buffer): Record<string, unknown> {
@@ -65,9 +82,14 @@ function parseHeader(file: InputFile, bytes: Buffer): Record<string, unknown> {
   }
 }
 
-function checkMetadata(file: InputFile, value: unknown): void {
-  if (!isRecord(value) || Object.values(value).some((text) => typeof text !== 'string'))
-    throw file.invalid('"__metadata__": expected an object of strings, found another value');
+function parseMetadata(file: InputFile, value: unknown): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const [key, text] of isRecord(value) ? Object.entries(value) : [['', value] as const]) {
+    if (typeof text !== 'string')
+      throw file.invalid('"__metadata__": expected an object of strings, found another value');
+    texts.set(key, text);
+  }
+  return texts;
 }
 
 function parseEntry(file: InputFile, name: string, value: unknown): SafetensorsEntry {

@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
-import type { NativeModel } from '../../native/host/index.js';
+import { addon, describeModel, digestModel } from '../../native/host/index.js';
+import type { NativeEngine, NativeModel } from '../../native/host/index.js';
+import { writeCapture } from './compare/capture.js';
 import { useModel, withActivations, withEngine, type EngineOptions } from './engine.js';
 import { usage } from './exit.js';
 import { tokenIds, integer } from './options.js';
 import { printLine, table } from './output.js';
 import { topIndices } from './golden/compare.js';
+import { finishOnInterrupt } from './signals.js';
 
 interface LogitsOptions extends EngineOptions {
   ids: number[];
   batch: number;
   sha256?: true;
   output?: string;
+  capture?: string;
 }
 
 export function logitsCommand(): Command {
@@ -25,14 +29,18 @@ export function logitsCommand(): Command {
     .option('--batch <n>', 'positions fed at once; the bits do not depend on it', integer(1, 65536), 64)
     .option('--sha256', 'print the SHA-256 of those bytes')
     .option('-o, --output <file>', 'write those bytes to a file')
+    .option('--capture <file>', 'write them with the ids and the digest of the model, for spikectl compare')
     .action(logits);
   return withActivations(withEngine(command));
 }
 
 async function logits(path: string, options: LogitsOptions): Promise<void> {
-  if (options.sha256 && options.output !== undefined) throw usage('expected --sha256 or -o, found both');
+  const outputs = [options.sha256 && '--sha256', options.output && '-o', options.capture && '--capture'];
+  const given = outputs.filter((name) => name !== undefined);
+  if (given.length > 1) throw usage(`expected --sha256, -o or --capture, found ${given.join(' and ')}`);
   await useModel(path, options, async (model, engine) => {
     if (options.output !== undefined) return writeLogits(model, options, options.output);
+    if (options.capture !== undefined) return capture(path, model, engine, options, options.capture);
     const hash = createHash('sha256');
     let last: Float32Array = new Float32Array();
     for await (const rows of logitRows(model, options)) {
@@ -48,6 +56,30 @@ async function logits(path: string, options: LogitsOptions): Promise<void> {
       ].join('\n'),
     );
   });
+}
+
+async function capture(
+  path: string,
+  model: NativeModel,
+  engine: NativeEngine,
+  options: LogitsOptions,
+  output: string,
+): Promise<void> {
+  const { dataSha256 } = await digestModel(await describeModel(path));
+  const { architecture, name, vocabSize } = model.info;
+  const metadata = new Map([
+    ['format', 'spiked logits 1'],
+    ['model', name],
+    ['architecture', architecture],
+    ['model_sha256', dataSha256],
+    ['activations', engine.activations],
+    ['isa', engine.isa],
+    ['numerics_version', String(addon().build().numericsVersion)],
+  ]);
+  const ids = Int32Array.from(options.ids);
+  await finishOnInterrupt(() =>
+    writeCapture(output, { ids, vocabSize, metadata }, logitRows(model, options)),
+  );
 }
 
 async function writeLogits(model: NativeModel, options: LogitsOptions, output: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { checkCommand } from './check.js';
+import { compareCommand } from './compare.js';
 import { doctorCommand } from './doctor.js';
 import { energyCommand } from './energy.js';
 import { evalCommand } from './eval.js';
@@ -42,6 +43,7 @@ export function createProgram(): Command {
     checkCommand(),
     tokensCommand(),
     logitsCommand(),
+    compareCommand(),
     synthCommand(),
     evalCommand(),
     benchCommand(),
