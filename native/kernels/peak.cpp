@@ -10,6 +10,7 @@ namespace spiked::kernels {
   uint64_t peak_i8(size_t);    \
   uint64_t peak_i16(size_t);   \
   uint64_t peak_i4_i8(size_t); \
+  uint64_t peak_t2_i8(size_t); \
   }
 SPIKED_PEAKS(avx2)
 SPIKED_PEAKS(neon)
@@ -20,10 +21,9 @@ namespace {
 
 #if defined(SPIKED_HAVE_AVX2)
 constexpr Peaks kAvx2 = {
-    {"vfmadd231ps", avx2::peak_f32},
-    {"vpmaddubsw, vpmaddwd, vpaddd", avx2::peak_i8},
-    {"vpmaddwd, vpaddd", avx2::peak_i16},
-    {"2 vpmaddubsw, vpaddw, vpmaddwd, vpaddd", avx2::peak_i4_i8},
+    {"vfmadd231ps", avx2::peak_f32},          {"vpmaddubsw, vpmaddwd, vpaddd", avx2::peak_i8},
+    {"vpmaddwd, vpaddd", avx2::peak_i16},     {"2 vpmaddubsw, vpaddw, vpmaddwd, vpaddd", avx2::peak_i4_i8},
+    {"vpmaddubsw, vpaddw", avx2::peak_t2_i8},
 };
 #endif
 
@@ -33,12 +33,11 @@ constexpr Peaks kNeon = {
     {"smull, smlal2, sadalp", neon::peak_i8},
     {"smlal, smlal2", neon::peak_i16},
     {"smull, smlal2, sadalp", neon::peak_i8},
+    {"smlal, smlal2", neon::peak_t2_i8},
 };
 constexpr Peaks kNeonDotprod = {
-    {"fmla", neon::peak_f32},
-    {"sdot", neon_dotprod::peak_i8},
-    {"2 sdot", neon_dotprod::peak_i16},
-    {"sdot", neon_dotprod::peak_i8},
+    {"fmla", neon::peak_f32},        {"sdot", neon_dotprod::peak_i8}, {"2 sdot", neon_dotprod::peak_i16},
+    {"sdot", neon_dotprod::peak_i8}, {"sdot", neon_dotprod::peak_i8},
 };
 #endif
 

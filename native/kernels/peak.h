@@ -15,9 +15,9 @@ struct Peak {
   PeakLoop run;
 };
 
-/// By activations, for f32 and int8 weights; for 4-bit weights where their chain is another.
+/// By activations, for f32 and int8 weights; for 4-bit and ternary weights where their chain is another.
 struct Peaks {
-  Peak f32, i8, i16, i4_i8;
+  Peak f32, i8, i16, i4_i8, t2_i8;
 };
 
 /// Null where none is known: scalar code is what the compiler makes of it.

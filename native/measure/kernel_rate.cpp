@@ -13,10 +13,11 @@ namespace spiked::measure {
 namespace {
 
 using kernels::Kernels;
+using layout::kPanelRows;
 
 constexpr size_t kLeastBytes = size_t{1} << 20;
 
-/// y = W x of `batch` tokens over these panels.
+/// y = W x of `batch` tokens over these panels, or groups of as many rows.
 using Product = void (*)(const Kernels& k, const Operands& o, size_t batch, Range panels, float* y,
                          size_t y_stride);
 /// A worker's share of a product over the column-major weights; y and sums have room for every worker's kWidth values.
@@ -74,6 +75,18 @@ constexpr Measured kMeasured[] = {
                       y_stride);
      },
      nullptr, false},
+    {"matmul_f16_f32", Weights::kF16, Activations::kF32,
+     [](const Kernels& k, const Operands& o, size_t batch, Range p, float* y, size_t y_stride) {
+       k.matmul_f16_f32(o.weights<uint16_t>(), o.x.data(), kWidth, batch, kWidth, p.begin * kPanelRows,
+                        p.end * kPanelRows, y, y_stride);
+     },
+     nullptr, false},
+    {"matmul_t2_i8", Weights::kT2, Activations::kI8,
+     [](const Kernels& k, const Operands& o, size_t batch, Range p, float* y, size_t y_stride) {
+       k.matmul_t2_i8(o.weights<uint8_t>(), o.q8.data(), o.sum8, o.scale8, kWidth, batch, kWidth,
+                      p.begin * kPanelRows, p.end * kPanelRows, y, y_stride);
+     },
+     nullptr, false},
     {"column_sum_f32", Weights::kF32, Activations::kF32, nullptr,
      [](const Kernels& k, const Operands& o, const Team& team, float* y, int32_t*) {
        const Range r = rows_of(team);
@@ -123,7 +136,7 @@ class Run {
   double once_s() {
     return longest_s(pool_, ran_s, [&](Team& team) {
       if (what_.product != nullptr)
-        what_.product(k_, o_, 1, share(o_.rows / layout::kPanelRows, 1, team.index(), team.size()), y_.data(),
+        what_.product(k_, o_, 1, share(o_.rows / kPanelRows, 1, team.index(), team.size()), y_.data(),
                       o_.rows);
       else
         what_.columns(k_, o_, team, y_.data(), sums_.data());
@@ -154,7 +167,7 @@ class Run {
 
   double batches_s(size_t rows, size_t n_calls, float* y) {
     return longest_s(pool_, ran_s, [&](Team& team) {
-      const Range panels = share(rows / layout::kPanelRows, 1, team.index(), team.size());
+      const Range panels = share(rows / kPanelRows, 1, team.index(), team.size());
       for (size_t i = 0; i < n_calls; ++i) what_.product(k_, o_, kTokens, panels, y, rows);
     });
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "threads/partition.h"
 
@@ -15,8 +16,19 @@ struct Random {
 };
 
 size_t row_bytes(Weights type) {
-  if (type == Weights::kI4) return layout::i4_panel_bytes(kWidth) / layout::kPanelRows;
-  return kWidth * (type == Weights::kF32 ? sizeof(float) : 1);
+  switch (type) {
+    case Weights::kF32:
+      return kWidth * sizeof(float);
+    case Weights::kF16:
+      return kWidth * sizeof(uint16_t);
+    case Weights::kI8:
+      return kWidth;
+    case Weights::kI4:
+      return layout::i4_panel_bytes(kWidth) / layout::kPanelRows;
+    case Weights::kT2:
+      return kWidth / layout::kT2BlockColumns * layout::kT2BlockBytes;
+  }
+  return kWidth;
 }
 
 void set_i4_scales(uint8_t* panel) {
@@ -25,6 +37,13 @@ void set_i4_scales(uint8_t* panel) {
     for (size_t r = 0; r < layout::kPanelRows; ++r)
       std::memcpy(panel + layout::i4_scales_at(g) + r * sizeof kScale, &kScale, sizeof kScale);
   }
+}
+
+/// What turns random bits into weights of a type: f16 numbers below 2, codes 0, 1 and 2 (3 becomes 2).
+uint64_t weights_of(Weights type, uint64_t bits) {
+  if (type == Weights::kF16) return bits & 0xbfffbfffbfffbfffu;
+  if (type == Weights::kT2) return bits & ~(bits >> 1 & 0x5555555555555555u);
+  return bits;
 }
 
 /// Rows are written by the worker that will read them, so that they lie in its memory where a machine has several.
@@ -39,7 +58,7 @@ void write_rows(Weights type, uint8_t* w, Range rows) {
     return;
   }
   for (size_t at = begin; at < end; at += sizeof(uint64_t)) {
-    const uint64_t word = random.next() ^ random.state >> 33;
+    const uint64_t bits = random.next(), word = weights_of(type, bits ^ random.state >> 33);
     std::memcpy(w + at, &word, sizeof word);
   }
   if (type != Weights::kI4) return;
@@ -67,6 +86,7 @@ Operands::Operands(Weights type, size_t size_bytes, Pool& pool, const kernels::K
     if ((random.next() >> 40) % kActiveEach == 0) active.push_back(static_cast<uint32_t>(c));
   for (size_t t = 0; t < kTokens; ++t) {
     scale8[t] = k.quantize_i8(x.data() + t * kWidth, kWidth, q8.data() + t * kWidth);
+    sum8[t] = std::accumulate(q8.data() + t * kWidth, q8.data() + (t + 1) * kWidth, 0);
     scale16[t] = k.quantize_i16(x.data() + t * kWidth, kWidth, q16.data() + t * kWidth);
   }
 }

@@ -19,13 +19,14 @@ struct Operands {
   /// The pool's workers write the weights. Throws std::bad_alloc.
   Operands(Weights type, size_t size_bytes, Pool& pool, const kernels::Kernels& k);
 
-  size_t rows;                ///< of a panel matrix; columns of a column-major one
-  AlignedArray<uint8_t> w;    ///< panels of [rows, kWidth], or columns [rows][kWidth]
+  size_t rows;              ///< of a panel or row matrix; columns of a column-major one
+  AlignedArray<uint8_t> w;  ///< panels of [rows, kWidth], f16 or t2 rows of kWidth, or columns [rows][kWidth]
   AlignedArray<float> scale;  // [max(rows, kWidth)]
   AlignedArray<float> x;      // [kTokens, kWidth]
   AlignedArray<int8_t> q8;    // [kTokens, kWidth]
   AlignedArray<int16_t> q16;  // [kTokens, kWidth]
   float scale8[kTokens], scale16[kTokens];
+  int32_t sum8[kTokens];         ///< of each row of q8
   std::vector<uint32_t> active;  // of the columns
   AlignedArray<float> column_x;  // [rows]
 

@@ -17,6 +17,7 @@ const kernels::Peak* peak_of(const char* isa, Weights weights, Activations activ
   if (peaks == nullptr) return nullptr;
   if (activations == Activations::kF32) return &peaks->f32;
   if (activations == Activations::kI16) return &peaks->i16;
+  if (weights == Weights::kT2) return &peaks->t2_i8;
   return weights == Weights::kI4 ? &peaks->i4_i8 : &peaks->i8;
 }
 

@@ -8,7 +8,7 @@
 
 namespace spiked::measure {
 
-enum class Weights { kF32, kI8, kI4 };
+enum class Weights { kF32, kF16, kI8, kI4, kT2 };
 enum class Activations { kF32, kI8, kI16 };
 
 /// The peak that bounds a dense product; null where none is known.

@@ -71,28 +71,28 @@ const unit::Unit peak_unit("measure: an arithmetic peak where the ISA has one", 
 });
 
 /// A loop that the compiler left out, or summed up, would take none.
-const unit::Unit loops_unit(
-    "measure: twice the steps of a peak take about twice the time", [](unit::Test& t) {
-      for (const kernels::Isa& isa : kernels::isas()) {
-        const kernels::Peaks* peaks = isa.supported ? kernels::peaks(isa.name) : nullptr;
-        if (peaks == nullptr) continue;
-        for (const kernels::Peak* peak : {&peaks->f32, &peaks->i8, &peaks->i16, &peaks->i4_i8}) {
-          t.expect(peak->run(1000) * 2 == peak->run(2000) && peak->run(1) > 0, "multiply-adds");
-          const auto seconds = [&](size_t n) {
-            double least = 1e30;  // of three: what else runs only adds
-            for (int i = 0; i < 3; ++i) {
-              const double begin = ran_s();
-              peak->run(n);
-              least = std::min(least, ran_s() - begin);
-            }
-            return least;
-          };
-          const size_t n = enough_calls(seconds);
-          const double ratio = seconds(4 * n) / seconds(n);
-          t.expect(ratio > 2 && ratio < 8, format("%s %s: %g", isa.name, peak->instructions, ratio));
+const unit::Unit loops_unit("measure: twice the steps of a peak take about twice the time", [](unit::Test&
+                                                                                                   t) {
+  for (const kernels::Isa& isa : kernels::isas()) {
+    const kernels::Peaks* peaks = isa.supported ? kernels::peaks(isa.name) : nullptr;
+    if (peaks == nullptr) continue;
+    for (const kernels::Peak* peak : {&peaks->f32, &peaks->i8, &peaks->i16, &peaks->i4_i8, &peaks->t2_i8}) {
+      t.expect(peak->run(1000) * 2 == peak->run(2000) && peak->run(1) > 0, "multiply-adds");
+      const auto seconds = [&](size_t n) {
+        double least = 1e30;  // of three: what else runs only adds
+        for (int i = 0; i < 3; ++i) {
+          const double begin = ran_s();
+          peak->run(n);
+          least = std::min(least, ran_s() - begin);
         }
-      }
-    });
+        return least;
+      };
+      const size_t n = enough_calls(seconds);
+      const double ratio = seconds(4 * n) / seconds(n);
+      t.expect(ratio > 2 && ratio < 8, format("%s %s: %g", isa.name, peak->instructions, ratio));
+    }
+  }
+});
 
 const unit::Unit refusals_unit("measure: refuses what it cannot measure", [](unit::Test& t) {
   const auto code = [](const auto& result) { return result.ok() ? Code::kOk : result.status().code(); };
