@@ -5,8 +5,9 @@
 namespace spiked::kernels::avx2 {
 namespace {
 
-/// Rows walked at once: one alone would wait for the latency of its single FMA chain.
-constexpr size_t kRows = 4;
+/// Rows walked at once with several tokens, and with one: each row and token is a single FMA chain, and fewer wait for its latency.
+constexpr size_t kRows = 4, kRowsAlone = 8;
+constexpr size_t kLineBytes = 64;
 /// Tokens whose sums fit the registers beside four rows'.
 constexpr size_t kTokens = 3;
 /// Weights that a batch goes through tile by tile: they should stay in L2.
@@ -26,10 +27,15 @@ void multiply(const uint16_t* w, const float* x, size_t x_stride, size_t cols, f
     for (__m256& sums : row) sums = _mm256_setzero_ps();
   }
   for (size_t c = 0; c < cols; c += 8) {
+    if constexpr (n_tokens == 1) {
+      // Eight rows are eight streams that end with their pages; the lines of the next eight, in order, are one.
+      const uint16_t* next = w + n_rows * (cols + c);
+      for (size_t at = 0; at < n_rows * 8; at += kLineBytes / sizeof *w) __builtin_prefetch(next + at, 0, 2);
+    }
     __m256 xs[n_tokens];
 #pragma GCC unroll 4
     for (size_t t = 0; t < n_tokens; ++t) xs[t] = _mm256_loadu_ps(x + t * x_stride + c);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t r = 0; r < n_rows; ++r) {
       const __m256 ws = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w + r * cols + c)));
 #pragma GCC unroll 4
@@ -44,9 +50,10 @@ void multiply(const uint16_t* w, const float* x, size_t x_stride, size_t cols, f
 template <size_t n_tokens>
 void multiply_rows(const uint16_t* w, const float* x, size_t x_stride, size_t cols, size_t row_begin,
                    size_t row_end, float* y, size_t y_stride) {
+  constexpr size_t n_rows = n_tokens == 1 ? kRowsAlone : kRows;
   size_t r = row_begin;
-  for (; r + kRows <= row_end; r += kRows)
-    multiply<kRows, n_tokens>(w + r * cols, x, x_stride, cols, y + r, y_stride);
+  for (; r + n_rows <= row_end; r += n_rows)
+    multiply<n_rows, n_tokens>(w + r * cols, x, x_stride, cols, y + r, y_stride);
   for (; r < row_end; ++r) multiply<1, n_tokens>(w + r * cols, x, x_stride, cols, y + r, y_stride);
 }
 
@@ -54,8 +61,8 @@ void multiply_rows(const uint16_t* w, const float* x, size_t x_stride, size_t co
 
 void matmul_f16_f32(const uint16_t* w, const float* x, size_t x_stride, size_t batch, size_t cols,
                     size_t row_begin, size_t row_end, float* y, size_t y_stride) {
-  const size_t fitting = kRowBlockBytes / (kRows * cols * sizeof *w + 1) * kRows;
-  const size_t block = fitting == 0 ? kRows : fitting;
+  const size_t fitting = kRowBlockBytes / (kRowsAlone * cols * sizeof *w + 1) * kRowsAlone;
+  const size_t block = fitting == 0 ? kRowsAlone : fitting;
   for (size_t row = row_begin; row < row_end; row += block) {
     const size_t end = row_end - row < block ? row_end : row + block;
     const auto run = [&](auto tile, size_t t) {
