@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { runInLanes } from '../lanes.js';
 import { root, sourceFiles } from '../paths.js';
 import { run } from '../process.js';
 import { add, fail, skip, type RunnerOptions, type Stage, type StageResult } from '../report.js';
@@ -9,6 +10,14 @@ const hardware = 'test/hardware/';
 /** Emulation is some twenty times slower than the machine it runs on. */
 const slow = /^test\/(arm64|e2e)\//;
 
+/**
+ * Files that spend most of their time waiting, for a meter's next value, a silence, a pause or a process that ends: they run beside the
+ * others. No test may depend on how busy the machine is, but a measurement whose figures are compared belongs with those that compute.
+ */
+const waiting = new RegExp(
+  `^test/(?:${['power/(?:calibrate/calibrate|ctl|experiment|meters|simulator)'].join('|')})`,
+);
+
 const timeoutMs = (file: string, long: boolean): number =>
   long ? 3_600_000 : slow.test(file) ? 900_000 : 600_000;
 
@@ -16,13 +25,18 @@ export function testFiles(): string[] {
   return sourceFiles().filter((path) => path.startsWith('test/') && path.endsWith('.test.ts'));
 }
 
-async function runFile(file: string, options: RunnerOptions): Promise<StageResult> {
+/** What a file's run found, and the line that says so; none for a file that was not run. */
+interface Ran extends StageResult {
+  readonly line: string;
+}
+
+async function runFile(file: string, options: RunnerOptions): Promise<Ran> {
   const name = file.replace(/^test\/(.*)\.test\.ts$/, '$1');
   if (file.startsWith(hardware) && process.env['SPIKED_TEST_HARDWARE'] !== '1') {
-    return skip(`${name}: SPIKED_TEST_HARDWARE=1 is not set`);
+    return { ...skip(`${name}: SPIKED_TEST_HARDWARE=1 is not set`), line: '' };
   }
   const program = join(root, 'dist', file.replace(/\.ts$/, '.js'));
-  if (!existsSync(program)) return fail(`${file}: not compiled; run the build first\n`);
+  if (!existsSync(program)) return { ...fail(`${file}: not compiled; run the build first\n`), line: '' };
   const result = await run(process.execPath, ['--enable-source-maps', program], {
     cwd: root,
     env: { FORCE_COLOR: '0', NO_COLOR: '1', SPIKED_TEST_LONG: options.long ? '1' : undefined },
@@ -31,9 +45,9 @@ async function runFile(file: string, options: RunnerOptions): Promise<StageResul
   const outcome = readSummary(result.stdout, result.code === 0);
   const seconds = (result.ms / 1000).toFixed(1);
   const state = outcome.failed > 0 ? 'FAIL' : 'ok';
-  process.stdout.write(`  ${state.padEnd(5)}${name} (${String(outcome.passed)} passed, ${seconds} s)\n`);
   const end = result.timedOut ? 'timed out' : `exit ${String(result.code ?? result.signal)}`;
   return {
+    line: `  ${state.padEnd(5)}${name} (${String(outcome.passed)} passed, ${seconds} s)\n`,
     passed: outcome.passed,
     failed: outcome.failed,
     skips: outcome.skips.map((text) => `${name}: ${text}`),
@@ -41,7 +55,7 @@ async function runFile(file: string, options: RunnerOptions): Promise<StageResul
   };
 }
 
-/** A stage that runs the test files `chosen` picks, each in its own process. */
+/** A stage that runs the test files `chosen` picks, each in its own process, in two lanes; told in the order of their names. */
 export function suites(name: string, chosen: (file: string) => boolean): Stage & { files(): string[] } {
   const files = (): string[] => testFiles().filter(chosen);
   return {
@@ -51,8 +65,11 @@ export function suites(name: string, chosen: (file: string) => boolean): Stage &
       const wanted = files().filter(
         (file) => options.only.length === 0 || options.only.some((p) => name === p || file.includes(p)),
       );
-      const results: StageResult[] = [];
-      for (const file of wanted) results.push(await runFile(file, options));
+      const results = await runInLanes(wanted, {
+        waits: (file) => waiting.test(file),
+        run: (file) => runFile(file, options),
+        tell: ({ line }) => process.stdout.write(line),
+      });
       return add(...results);
     },
   };
