@@ -1,24 +1,22 @@
 import { Command } from 'commander';
-import { bandwidthBench } from './bench/bandwidth.js';
-import { decodeBench } from './bench/decode.js';
-import { headBench } from './bench/head.js';
-import { kernelsBench } from './bench/kernels.js';
-import { paperBench } from './bench/paper/command.js';
-import { measureCommand } from './bench/paper/measure.js';
-import { prefillBench } from './bench/prefill.js';
-import { rooflineBench } from './bench/roofline.js';
-import { threadsBench } from './bench/threads.js';
+import { neededCommands, type Loaders } from './needed.js';
 
-export function benchCommand(): Command {
-  return new Command('bench')
-    .description('measure this machine, and what models reach of it')
-    .addCommand(bandwidthBench())
-    .addCommand(kernelsBench())
-    .addCommand(decodeBench())
-    .addCommand(prefillBench())
-    .addCommand(threadsBench())
-    .addCommand(rooflineBench())
-    .addCommand(headBench())
-    .addCommand(paperBench())
-    .addCommand(measureCommand(), { hidden: true });
+const commands: Loaders = {
+  bandwidth: async () => (await import('./bench/bandwidth.js')).bandwidthBench(),
+  kernels: async () => (await import('./bench/kernels.js')).kernelsBench(),
+  decode: async () => (await import('./bench/decode.js')).decodeBench(),
+  prefill: async () => (await import('./bench/prefill.js')).prefillBench(),
+  threads: async () => (await import('./bench/threads.js')).threadsBench(),
+  roofline: async () => (await import('./bench/roofline.js')).rooflineBench(),
+  head: async () => (await import('./bench/head.js')).headBench(),
+  paper: async () => (await import('./bench/paper/command.js')).paperBench(),
+  measure: async () => (await import('./bench/paper/measure.js')).measureCommand(),
+};
+
+/** @param words  of the command line behind its own name */
+export async function benchCommand(words: readonly string[]): Promise<Command> {
+  const bench = new Command('bench').description('measure this machine, and what models reach of it');
+  for (const command of await neededCommands(commands, words))
+    bench.addCommand(command, { hidden: command.name() === 'measure' });
+  return bench;
 }

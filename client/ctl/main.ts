@@ -6,7 +6,7 @@ import { createProgram } from './program.js';
 
 exitWhenReaderLeaves();
 try {
-  await createProgram().parseAsync();
+  await (await createProgram(process.argv.slice(2))).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError && error.exitCode === 0) process.exitCode = 0;
   else {

@@ -1,26 +1,33 @@
 import { Command } from 'commander';
-import { benchCommand } from './bench.js';
-import { checkCommand } from './check.js';
-import { compareCommand } from './compare.js';
-import { doctorCommand } from './doctor.js';
-import { energyCommand } from './energy.js';
-import { evalCommand } from './eval.js';
-import { exportCommand } from './export.js';
-import { inspectCommand } from './inspect.js';
-import { logitsCommand } from './logits.js';
-import { meterCommand } from './meter.js';
-import { metricsCommand } from './metrics.js';
-import { modelsCommand } from './models.js';
-import { runCommand } from './run.js';
-import { serviceCommand } from './service.js';
-import { statusCommand } from './status.js';
-import { synthCommand } from './synth.js';
-import { tokensCommand } from './tokens.js';
-import { topCommand } from './top.js';
-import { versionCommand } from './version.js';
+import { neededCommands, type Loaders } from './needed.js';
 
-/** The whole command line. Mistakes are thrown (CommanderError), never printed or exited on. */
-export function createProgram(): Command {
+const commands: Loaders = {
+  run: async () => (await import('./run.js')).runCommand(),
+  status: async () => (await import('./status.js')).statusCommand(),
+  models: async () => (await import('./models.js')).modelsCommand(),
+  top: async () => (await import('./top.js')).topCommand(),
+  metrics: async () => (await import('./metrics.js')).metricsCommand(),
+  doctor: async () => (await import('./doctor.js')).doctorCommand(),
+  version: async () => (await import('./version.js')).versionCommand(),
+  export: async () => (await import('./export.js')).exportCommand(),
+  inspect: async () => (await import('./inspect.js')).inspectCommand(),
+  check: async () => (await import('./check.js')).checkCommand(),
+  tokens: async () => (await import('./tokens.js')).tokensCommand(),
+  logits: async () => (await import('./logits.js')).logitsCommand(),
+  compare: async () => (await import('./compare.js')).compareCommand(),
+  synth: async () => (await import('./synth.js')).synthCommand(),
+  eval: async () => (await import('./eval.js')).evalCommand(),
+  bench: async (words) => (await import('./bench.js')).benchCommand(words),
+  energy: async (words) => (await import('./energy.js')).energyCommand(words),
+  meter: async () => (await import('./meter.js')).meterCommand(),
+  service: async () => (await import('./service.js')).serviceCommand(),
+};
+
+/**
+ * The command line, as far as `args` need it (needed.ts); all of it without any. Mistakes are thrown (CommanderError), never printed or
+ * exited on.
+ */
+export async function createProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('spikectl')
     .description('Talks to the spiked daemon, and prepares, checks and measures its models.')
     .showSuggestionAfterError(true)
@@ -30,28 +37,8 @@ export function createProgram(): Command {
       'after',
       '\nExit status: 0 done, 1 failure, 2 usage, 3 check failed, 4 no daemon, 130 interrupted.',
     );
-  const commands = [
-    runCommand(),
-    statusCommand(),
-    modelsCommand(),
-    topCommand(),
-    metricsCommand(),
-    doctorCommand(),
-    versionCommand(),
-    exportCommand(),
-    inspectCommand(),
-    checkCommand(),
-    tokensCommand(),
-    logitsCommand(),
-    compareCommand(),
-    synthCommand(),
-    evalCommand(),
-    benchCommand(),
-    energyCommand(),
-    meterCommand(),
-    serviceCommand(),
-  ];
-  for (const command of commands) program.addCommand(inherit(command, program));
+  const words = args.filter((word) => !word.startsWith('-'));
+  for (const command of await neededCommands(commands, words)) program.addCommand(inherit(command, program));
   return program;
 }
 

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { CommanderError, type Command } from 'commander';
 import { createProgram } from '../../client/ctl/program.js';
 import { describeError, exitCode } from '../../client/ctl/exit.js';
-import { assert, root, suite } from '../tools/suite.js';
+import { assert, root, run, suite } from '../tools/suite.js';
 import { failure, output, spikectl } from './helpers/spikectl.js';
 
 const test = suite('spikectl help and usage');
-const commands = createProgram().commands;
+const { commands } = await createProgram();
 const manual = readFileSync(join(root, 'docs/cli.md'), 'utf8');
 
 /** Runs a command line in this process: what it prints, and the line it ends with when it fails. */
 async function parse(...args: string[]): Promise<{ text: string; line: string; status: number }> {
   let text = '';
-  const program = createProgram();
+  const program = await createProgram(args);
   const capture = (command: Command): void => {
     command.configureOutput({ writeOut: (part) => void (text += part) });
     command.commands.forEach(capture);
@@ -54,6 +54,35 @@ for (const command of commands)
       assert.ok(description.length > 5, flags);
     }
   });
+
+test('a command line gets the one command that it names, or all of them', async () => {
+  const names = async (...args: string[]) => {
+    const program = await createProgram(args);
+    return program.commands.map((command) =>
+      [command.name(), ...command.commands.map((each) => each.name())].join(' '),
+    );
+  };
+  const all = await names();
+  assert.is(all.length, commands.length);
+  for (const command of commands)
+    assert.equal(
+      await names(command.name(), '--json'),
+      all.filter((line) => line.split(' ')[0] === command.name()),
+    );
+  assert.equal(await names('--', 'bench', '-h', 'kernels'), ['bench kernels']);
+  for (const args of [['help', 'run'], ['chek'], ['--help'], ['constructor']])
+    assert.equal(await names(...args), all);
+});
+
+test('every module that a command alone needs is left out of the others', async () => {
+  const loaded = `import { createProgram } from ${JSON.stringify(join(root, 'dist/client/ctl/program.js'))};
+    await createProgram(process.argv.slice(1));
+    console.log(process.report.getReport().sharedObjects.filter((file) => file.endsWith('.node')).length);`;
+  const count = async (...args: string[]) =>
+    Number((await run(process.execPath, ['--input-type=module', '-e', loaded, '--', ...args])).stdout);
+  assert.is(await count('version'), 0);
+  assert.ok((await count('help')) > 0, 'the serial port is one');
+});
 
 test('docs/cli.md has every command, every option and every exit status', () => {
   for (const command of commands) {

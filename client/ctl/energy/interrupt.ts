@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

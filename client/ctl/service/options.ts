@@ -1,4 +1,4 @@
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 import type { Scope } from './places.js';
 
 /** Of every `service` command. */

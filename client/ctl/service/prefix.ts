@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../../../native/host/package-root.js';
 import { readManifest, verifyFiles, type Manifest } from '../../../package/manifest.js';
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 import type { Scope } from './places.js';
 
 export interface PrefixOptions {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 import type { Places } from './places.js';
 
 const schema = z.strictObject({

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 import type { Scope } from './places.js';
 
 export type CommandLine = readonly [program: string, ...args: string[]];

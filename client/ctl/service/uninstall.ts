@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { SpikedError } from '../../index.js';
+import { SpikedError } from '../../protocol/errors.js';
 import { removalSteps, removeEmptyFolders, removeFiles } from './files.js';
 import { checkRights, scopeOf, type ChangeOptions } from './options.js';
 import { places } from './places.js';
