@@ -1,6 +1,7 @@
 import { markdownTable } from './markdown-table.js';
 import type { PartResult, Result } from './result.js';
-import { plainNumber, plural, shortNumber, withUncertainty } from './words.js';
+import { plural } from '../plural.js';
+import { plainNumber, shortNumber, withUncertainty } from './words.js';
 
 const rules = {
   'backward-rectangle': 'backward rectangle: each reading is the mean power since the one before',

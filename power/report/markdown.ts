@@ -1,4 +1,5 @@
-import { evidence, headline, plural, sentence, shortNumber, signedPercent } from './words.js';
+import { plural } from '../plural.js';
+import { evidence, headline, sentence, shortNumber, signedPercent } from './words.js';
 import { environmentSection } from './markdown-environment.js';
 import { methodSection } from './markdown-method.js';
 import { runsTable } from './markdown-runs.js';

@@ -1,3 +1,4 @@
+import { plural } from '../plural.js';
 import type { Verdict } from '../statistics/verdict.js';
 import { share } from '../statistics/wording.js';
 import type { Value } from '../window/figures.js';
@@ -34,10 +35,6 @@ export function signedPercent(ratio: number | null, u: number | null = null): st
   const text = Math.abs(percent).toFixed(digits);
   const sign = Number(text) === 0 ? '' : percent < 0 ? '−' : '+';
   return `${sign}${text} %`;
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** With a capital and a full stop. */

@@ -1,4 +1,5 @@
 /** The verdict as a person reads it. */
+import { plural } from '../plural.js';
 import type { Measured } from './compare.js';
 
 /** `-3.1 %`, `+0.42 %`: a ratio as a change, to three digits but no finer than 0.01 %; as a factor, `×25`, where percent say nothing any more. */
@@ -14,7 +15,6 @@ export function change(ratio: number): string {
 /** `3.9 %`; of ten times and more `a factor of 25`. */
 export const share = (x: number): string =>
   x < 10 ? `${(100 * x).toPrecision(2)} %` : `a factor of ${Number((1 + x).toPrecision(2))}`;
-const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 function details(m: Measured): string {
   const interval =
@@ -23,7 +23,7 @@ function details(m: Measured): string {
     m.sign_flip === null
       ? ''
       : `; sign-flip p ${m.sign_flip.p.toPrecision(2)}, the smallest possible is ${m.sign_flip.smallest.toPrecision(2)}`;
-  return `${interval}${count(m.blocks.length, 'block')}${flip}`;
+  return `${interval}${plural(m.blocks.length, 'block')}${flip}`;
 }
 
 /** A whole step of the meter in the difference of two arms, relative: it may hide, or invent, so much. */
@@ -34,7 +34,7 @@ function stepText(m: Measured): string {
 
 function tooFew(m: Measured): string {
   const total = m.blocks.length + m.excluded.length;
-  const out = `${m.blocks.length} of ${count(total, 'block')} valid, 2 are needed`;
+  const out = `${m.blocks.length} of ${plural(total, 'block')} valid, 2 are needed`;
   const [only] = m.blocks;
   if (only === undefined) return `Not enough valid blocks: ${out}.`;
   const pairs = only.pairs.map((pair) => change(pair.ratio)).join(', ');

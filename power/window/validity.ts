@@ -1,4 +1,5 @@
 /** The rules that make a window's energy null, in the order in which they are told. Each has its row in docs/energy.md. */
+import { plural } from '../plural.js';
 import type { Reason } from './figures.js';
 import { gapPeriods, minPeriods, neededSeconds, neededText } from './length.js';
 import type { Seen } from './open-power.js';
@@ -47,11 +48,11 @@ export function powerReasons(seen: Seen, n: number, rate: number | null): Reason
   if (faults.saturated > 0)
     add(
       'saturated',
-      `${faults.saturated} readings over the meter's range: set a higher range, or a larger meter`,
+      `${plural(faults.saturated, 'reading')} over the meter's range: set a higher range, or a larger meter`,
     );
   const holes = seen.gaps > 0 || integral.coverage < minCoverage - 1e-9;
   if (faults.negative > 0 && (holes || n < minPeriods))
-    add('negative-power', `${faults.negative} readings with ${wiringHint}`);
+    add('negative-power', `${plural(faults.negative, 'reading')} with ${wiringHint}`);
   const share = checksumShare(seen);
   if (share > checksumShares.invalid)
     add(
@@ -61,7 +62,7 @@ export function powerReasons(seen: Seen, n: number, rate: number | null): Reason
   if (seen.gaps > 0)
     add(
       'gap',
-      `${seen.gaps} gaps, the longest ${integral.largestGap.toFixed(2)} s, at most ${gapPeriods} update periods of ${period.toFixed(2)} s are bridged${among}`,
+      `${plural(seen.gaps, 'gap')}, the longest ${integral.largestGap.toFixed(2)} s, at most ${gapPeriods} update periods of ${period.toFixed(2)} s are bridged${among}`,
     );
   if (integral.coverage < minCoverage - 1e-9)
     add(
@@ -71,7 +72,7 @@ export function powerReasons(seen: Seen, n: number, rate: number | null): Reason
   if (n < minPeriods)
     add(
       'too-few-samples',
-      `${n} update periods in ${seen.length.toFixed(1)} s, ${minPeriods} are needed: let the run last ${neededText(neededSeconds(seen.trim, period), rate)}${among}`,
+      `${plural(n, 'update period')} in ${seen.length.toFixed(1)} s, ${minPeriods} are needed: let the run last ${neededText(neededSeconds(seen.trim, period), rate)}${among}`,
     );
   if (seen.stuck.longest >= stuckPeriods)
     add(

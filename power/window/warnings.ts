@@ -1,4 +1,5 @@
 /** What a reader of a valid window should know. */
+import { plural } from '../plural.js';
 import { leastTrimNs } from './length.js';
 import type { Seen } from './open-power.js';
 import { checksumShare, checksumShares, wiringHint } from './validity.js';
@@ -37,9 +38,12 @@ export function inputWarnings(seen: Seen): string[] {
       `${seen.trim.toFixed(2)} s are trimmed each end, not ${(spec.trimNs / 1e9).toFixed(2)} s: two update periods of ${period.toFixed(2)} s and ${(spec.latencyNs / 1e9).toFixed(2)} s latency`,
     );
   warnings.push(...periodWarning(seen), ...scaleWarning(seen));
-  if (faults.negative > 0) warnings.push(`${faults.negative} readings dropped, ${wiringHint}`);
-  if (faults.suspect > 0) warnings.push(`${faults.suspect} readings dropped that break physics`);
-  if (faults['no-value'] > 0) warnings.push(`${faults['no-value']} readings without a value`);
+  if (faults.negative > 0) warnings.push(`${plural(faults.negative, 'reading')} dropped, ${wiringHint}`);
+  if (faults.suspect > 0)
+    warnings.push(
+      `${plural(faults.suspect, 'reading')} dropped that ${faults.suspect === 1 ? 'breaks' : 'break'} physics`,
+    );
+  if (faults['no-value'] > 0) warnings.push(`${plural(faults['no-value'], 'reading')} without a value`);
   const share = checksumShare(seen);
   if (share > checksumShares.warn)
     warnings.push(

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addressWarnings } from '../../../power/meters/open.js';
+import { plural } from '../../../power/plural.js';
 import { openMeter } from '../meter/open.js';
 import { compareClocks } from '../../../power/trace/clocks.js';
 import { startRecording, type Recording } from '../../../power/trace/recorder.js';
@@ -72,7 +73,7 @@ async function showUntilTold(
 function liveText({ tally }: Recording, seconds: number): string {
   const watts = tally.last?.watts ?? null;
   const reading = tally.lost ? 'meter lost' : watts === null ? '- W' : `${watts.toFixed(2)} W`;
-  return `${reading} | ${tally.samples} samples | ${tally.gaps} gaps | ${seconds.toFixed(0)} s | Ctrl-C ends it`;
+  return `${reading} | ${plural(tally.samples, 'sample')} | ${plural(tally.gaps, 'gap')} | ${seconds.toFixed(0)} s | Ctrl-C ends it`;
 }
 
 function describe({ trace, tally }: Recording, output: string, ending: Ending) {
@@ -114,7 +115,7 @@ async function report(recording: Recording, options: RecordOptions, ending: Endi
       ['meter', `${name} at ${meter.address}${meter.simulated ? ' (simulated)' : ''}`],
       [
         'samples',
-        `${result.written} over ${result.seconds.toFixed(1)} s, ${result.unusable} unusable, ${result.gaps} gaps`,
+        `${result.written} over ${result.seconds.toFixed(1)} s, ${result.unusable} unusable, ${plural(result.gaps, 'gap')}`,
       ],
       ['power', watts],
       [

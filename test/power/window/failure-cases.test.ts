@@ -163,7 +163,7 @@ test('case 10: NaN, infinity and no value are missing samples; saturation voids;
 
   const once = figuresOf(live((t, s) => (t === 20 ? { ...s, watts: -10 } : s)));
   assert.is(once.valid, true);
-  assert.ok(warns(once, /1 readings dropped, negative power.*swapped/), once.warnings.join());
+  assert.ok(warns(once, /1 reading dropped, negative power.*swapped/), once.warnings.join());
   const swapped = breaks(
     ['negative-power', 'gap', 'coverage', 'too-few-samples'],
     live((_, s) => ({ ...s, watts: -10 })),

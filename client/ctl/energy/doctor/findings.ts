@@ -1,5 +1,6 @@
 import type { Assessment } from '../../../../power/doctor/assess.js';
 import type { MeterCounts, MeterIdentity, MeterTraits } from '../../../../power/meters/meter.js';
+import { plural } from '../../../../power/plural.js';
 import { fail, ok, warn, type Check } from '../../doctor/check.js';
 
 const percent = (share: number): string => `${(100 * share).toPrecision(2)} %`;
@@ -19,7 +20,7 @@ export function checkIdentity(meter: MeterIdentity): Check {
 export function checkLink({ frames, checksumErrors, torn, late, timeouts, reconnects }: MeterCounts): Check {
   const bad = checksumErrors + torn;
   const share = bad / Math.max(1, frames + bad);
-  const text = `${frames} good frames, ${checksumErrors} with a wrong checksum, ${torn} torn, ${late} late, ${timeouts} timeouts, ${reconnects} reconnects`;
+  const text = `${plural(frames, 'good frame')}, ${checksumErrors} with a wrong checksum, ${torn} torn, ${late} late, ${plural(timeouts, 'timeout')}, ${plural(reconnects, 'reconnect')}`;
   const fix =
     frames === 0 && checksumErrors > 0
       ? 'no checksum is right: where the figures are, the unit never sends a right one (some HOPI HP-9800): give crc=ignore'
@@ -32,7 +33,7 @@ export function checkLink({ frames, checksumErrors, torn, late, timeouts, reconn
 export function checkSamples({ tally }: Assessment): Check {
   const { samples, unusable, gaps, flags } = tally;
   const named = Object.entries(flags).map(([flag, count]) => `${count} ${flag}`);
-  const text = `${samples} in ${seconds(tally.seconds)}, ${unusable} unusable, ${gaps} gaps${named.length > 0 ? ` (${named.join(', ')})` : ''}`;
+  const text = `${samples} in ${seconds(tally.seconds)}, ${unusable} unusable, ${plural(gaps, 'gap')}${named.length > 0 ? ` (${named.join(', ')})` : ''}`;
   if (samples - unusable < 2)
     return fail(
       'samples',
@@ -112,7 +113,7 @@ export function checkPlan({ trim_s, blocks, floor }: Assessment, runSeconds: num
   const needed = blocks.map((row) =>
     row.blocks === null
       ? `${row.percent} % cannot be shown`
-      : `${row.percent} % needs at least ${row.blocks} blocks`,
+      : `${row.percent} % needs at least ${plural(row.blocks, 'block')}`,
   );
   return [
     trims,
