@@ -14,6 +14,7 @@ const keys = {
     'what stands between the columns: a character, or "space"; comma, semicolon, tab or space unless given',
     undefined,
   ),
+  decimal: choice('what stands before the decimals: point or comma', 'point', ['point', 'comma']),
   unit: choice('of the number', 'W', ['W', 'mW', 'kW']),
   update_ms: number('time between two values', 1000, { min: 1, max: 3_600_000 }),
   step_watts: number('smallest step of the watts', 0.1, { min: 1e-6, max: 1000 }),
@@ -68,10 +69,12 @@ class Lines implements SerialProtocol {
       ready: false,
       other: null,
     };
+    const comma = new CommaRule(this.values);
     line.receive((bytes, tNs) => {
       for (const { bytes: piece, text: words } of splitter.push(bytes)) {
         // The first line may have begun before the port was opened: `0.3` of `10.3`.
-        const sample = words === null || !seen.begun ? null : sampleOf(words, this.values, tNs);
+        const clear = words !== null && seen.begun && comma.isClear(words);
+        const sample = clear ? sampleOf(words, this.values, tNs) : null;
         const fault = !seen.begun ? 'torn' : sample === null ? 'noise' : undefined;
         line.received({ tNs, bytes: piece, ...(fault !== undefined && { fault }) });
         if (seen.begun && sample === null) seen.other ??= words ?? 'bytes that are no text';
@@ -88,22 +91,45 @@ class Lines implements SerialProtocol {
   }
 }
 
+/**
+ * Whether `10,3` is 10.3 or the columns 10 and 3 nothing in it says: such a line is no reading until `decimal=comma` or a separator was
+ * given, or a line with a point and a comma has shown that this meter writes points.
+ */
+export class CommaRule {
+  private known: boolean;
+
+  constructor({ decimal, separator }: Pick<Values, 'decimal' | 'separator'>) {
+    this.known = decimal === 'comma' || separator !== undefined;
+  }
+
+  /** Call it with every line, in order. */
+  isClear(words: string): boolean {
+    this.known ||= words.includes(',') && /\d\.\d/.test(words);
+    return this.known || !decimalComma.test(words);
+  }
+}
+
+/** A comma between figures, without a space, that is not one of several. */
+const decimalComma = /(?<![\d,.])\d+,\d+(?![\d,])/;
+
 /** The reading of a line; null when the column is no number. */
 export function sampleOf(
   words: string,
-  values: Pick<Values, 'column' | 'separator' | 'unit' | 'max_watts' | 'current'>,
+  values: Pick<Values, 'column' | 'separator' | 'decimal' | 'unit' | 'max_watts' | 'current'>,
   tNs: bigint,
 ): Sample | null {
   const { separator } = values;
+  const comma = values.decimal === 'comma';
   // An empty column counts: the ones after it would be taken for others.
-  const between = separator === undefined ? /\s*[,;]\s*|\s+/ : separator === 'space' ? /\s+/ : separator;
+  const usual = comma ? /\s*;\s*|\s+/ : /\s*[,;]\s*|\s+/;
+  const between = separator === undefined ? usual : separator === 'space' ? /\s+/ : separator;
   const cells = words.split(between).map((cell) => cell.trim());
   const cell = cells[values.column - 1] ?? '';
   // A unit that stands beside the number, or behind it, is the one that holds.
   const [, digits = '', written] = /^(.*?)\s*(m[Ww]|[kK]?[Ww])?$/.exec(cell) ?? [];
   const behind = /^(m[Ww]|[kK]?[Ww])$/.exec(cells[values.column] ?? '')?.[0];
   const unit = unitOf(written ?? behind) ?? values.unit;
-  const found = readNumber(digits);
+  const found = readNumber(comma ? digits.replace(',', '.') : digits);
   if (found === null) return null;
   const none = { tNs, watts: null, volts: null, amps: null, joules: null };
   if (found === 'nan') return { ...none, flags: ['no-value'] };
@@ -128,6 +154,6 @@ function nothing(path: string, { column, baud }: Values, other: string | null): 
     );
   return new SpikedError(
     'ERR_METER_MISMATCH',
-    `${path}: expected a number in column ${String(column)}, found the line "${other.slice(0, 60)}"; column=, separator= and baud= say where it is`,
+    `${path}: expected a number in column ${String(column)}, found the line "${other.slice(0, 60)}"; column=, separator=, decimal= and baud= say where it is`,
   );
 }

@@ -1,6 +1,6 @@
 import { LineSplitter, readNumber } from '../../../power/meters/ascii/text-lines.js';
 import { PacketParser, type Piece } from '../../../power/meters/ascii/packets.js';
-import { sampleOf as lineSample } from '../../../power/meters/ascii/lines.js';
+import { CommaRule, sampleOf as lineSample } from '../../../power/meters/ascii/lines.js';
 import { sampleOf as packetSample } from '../../../power/meters/ascii/wattsup.js';
 import { sampleOf as scpiSample } from '../../../power/meters/scpi/scpi.js';
 import { seededRandom } from '../../../power/simulator/random.js';
@@ -152,7 +152,14 @@ test('numbers as meters write them', () => {
 });
 
 test('a line: its column, its unit', () => {
-  const plain = { column: 1, separator: undefined, unit: 'W', max_watts: undefined, current: 'ac' } as const;
+  const plain = {
+    column: 1,
+    separator: undefined,
+    decimal: 'point',
+    unit: 'W',
+    max_watts: undefined,
+    current: 'ac',
+  } as const;
   const watts = (text: string, change: object = {}) => lineSample(text, { ...plain, ...change }, 1n)?.watts;
   assert.is(watts('10.3'), 10.3);
   assert.is(watts('10300', { unit: 'mW' }), 10.3);
@@ -168,6 +175,30 @@ test('a line: its column, its unit', () => {
   assert.equal(lineSample('nan', plain, 1n)?.flags, ['no-value']);
   assert.equal(lineSample('inf', plain, 1n)?.flags, ['saturated']);
   assert.equal(lineSample('99', { ...plain, max_watts: 99 }, 1n)?.flags, ['saturated']);
+});
+
+test('a comma that may be a decimal one is no reading until something says what it is', () => {
+  const unit = { column: 1, unit: 'W', max_watts: undefined, current: 'ac' } as const;
+  /** Watts of the lines of one meter; undefined for those that are refused. */
+  const watts = (
+    lines: string[],
+    { decimal = 'point', separator }: { decimal?: 'point' | 'comma'; separator?: string } = {},
+  ) => {
+    const values = { ...unit, decimal, separator };
+    const rule = new CommaRule(values);
+    return lines.map((line) => (rule.isClear(line) ? lineSample(line, values, 1n)?.watts : undefined));
+  };
+  assert.equal(watts(['10,3', '10,3 W', '-1,5;230', 'P 0,5']), [undefined, undefined, undefined, undefined]);
+  assert.equal(watts(['10,3', '10,3 W', '10,3;230,1', '10.3', '1.234,5'], { decimal: 'comma' }), [
+    10.3,
+    10.3,
+    10.3,
+    10.3,
+    undefined,
+  ]);
+  assert.equal(watts(['10,3'], { separator: ',' }), [10]);
+  assert.equal(watts(['10,3', '230.1,10', '10,3']), [undefined, 230.1, 10]);
+  assert.equal(watts(['10, 3', '10,3,230', '10 3,', '10;3']), [10, 10, 10, 10]);
 });
 
 test('answers of instruments, by position', () => {
