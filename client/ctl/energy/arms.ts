@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { invalid, parsePlan } from '../../../power/experiment/read-plan.js';
 import type { Plan } from '../../../power/experiment/plan.js';
@@ -34,15 +34,16 @@ export function completePlan(
 ): Plan {
   const model =
     override.model === undefined ? undefined : override.named ? override.model : resolve(override.model);
-  const file = (path: string) => modelFile(path, where, override.named);
+  const file = (path: string, key: string) => modelFile(path, key, where, override.named);
   const common =
-    model ?? (plan.model === undefined ? (override.named ? undefined : bundledModel) : file(plan.model));
+    model ??
+    (plan.model === undefined ? (override.named ? undefined : bundledModel) : file(plan.model, 'model'));
   const full = {
     ...plan,
     ...(common === undefined ? {} : { model: common }),
     arms: plan.arms.map((arm, i) => ({
       ...arm,
-      ...(arm.model === undefined ? {} : { model: file(arm.model) }),
+      ...(arm.model === undefined ? {} : { model: file(arm.model, `arms[${i}].model`) }),
       request: completeRequest(arm.request, `arms[${i}].request`, where),
     })),
     meter: { ...plan.meter, ...(override.meter === undefined ? {} : { address: override.meter }) },
@@ -52,14 +53,21 @@ export function completePlan(
 }
 
 /** @param named  a daemon that runs already may know the model by a name */
-function modelFile(model: string, where: string, named: boolean): string {
+function modelFile(model: string, key: string, where: string, named: boolean): string {
   const isPath = model.includes('/') || model.endsWith('.gguf');
   if (named && !isPath) return model;
   const path = resolve(dirname(where), model);
-  if (!named && !existsSync(path))
+  if (named) return path;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
     throw new SpikedError(
       'ERR_FILE_NOT_FOUND',
-      `${where}: model: expected a model file, found none at ${path}`,
+      `${where}: ${key}: expected a model file, found none at ${path}`,
+    );
+  if (!found.isFile())
+    throw invalid(
+      where,
+      `${key}: expected a model file, found ${found.isDirectory() ? 'a folder' : 'another kind of file'} at ${path}`,
     );
   return path;
 }
