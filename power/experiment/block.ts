@@ -1,8 +1,7 @@
 import { SpikedError } from '../../client/protocol/errors.js';
 import type { Context } from './context.js';
 import type { Block } from './order.js';
-import type { RunEntry } from './record.js';
-import { runOnce } from './run.js';
+import { runOnce, type Ran } from './run.js';
 import { pause, thermalGate, untilMeterIsBack } from './waiting.js';
 
 /** What runs of earlier blocks have fixed. */
@@ -11,6 +10,12 @@ export interface Known {
   celsius: number | null;
   /** By arm: SHA-256 of the ids that it gives. */
   readonly ids: Map<string, string>;
+}
+
+/** Why a block was broken off, and its last run. */
+export interface Broken {
+  readonly why: string;
+  readonly run: Ran;
 }
 
 /**
@@ -26,7 +31,7 @@ export async function doBlock(
   tokens: number,
   known: Known,
   told: { readonly blocks: number; readonly leftSeconds: (slot: number) => number },
-): Promise<{ why: string; run: RunEntry } | null> {
+): Promise<Broken | null> {
   const { plan, journal, report, signal, part } = context;
   const add = async (done: boolean, why?: string) => {
     await journal.add({ kind: 'block', part, block, done, ...(why === undefined ? {} : { why }) });
@@ -60,13 +65,13 @@ export async function doBlock(
         ids,
         warning === null ? [] : [warning],
       );
-      const [reason] = run.reasons;
+      const [reason] = run.entry.reasons;
       if (reason !== undefined) {
         const why = `run ${slot + 1} (${arm}): ${reason.reason}: ${reason.text}`;
         await add(false, why);
         return { why, run };
       }
-      known.ids.set(arm, run.ids_sha256);
+      known.ids.set(arm, run.entry.ids_sha256);
     }
   } catch (error) {
     // A half block counts for nothing: better said than left open, where the journal can still be written.

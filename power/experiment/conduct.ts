@@ -1,13 +1,13 @@
 import { SpikedError, type ErrorCode } from '../../client/protocol/errors.js';
 import type { MeterTraits } from '../meters/meter.js';
-import { doBlock, type Known } from './block.js';
+import { plural } from '../plural.js';
+import { doBlock, type Broken, type Known } from './block.js';
 import { nowNs, type Context } from './context.js';
 import { meanWatts } from './meter-feed.js';
 import type { Past } from './folder.js';
 import { pilot } from './pilot.js';
 import type { Plan } from './plan.js';
 import { blocksSeconds, previewOf, type Pace, type Preview } from './preview.js';
-import type { RunEntry } from './record.js';
 import { idle, pause, untilMeterIsBack } from './waiting.js';
 import { warmUp } from './warm-up.js';
 
@@ -24,12 +24,12 @@ export async function conduct(context: Context, past: Past, traits: MeterTraits)
   await pause(plan.cool_down_s, signal);
   await idle(context, past.done.size);
   const { fastest, watts } = await warmUp(context, first.tokens);
-  const preview =
+  let preview =
     past.pilot === null
       ? await fixTokens(context, first, fastest, watts, traits)
       : previewOf(plan, traits, first.pace, watts, first.tokens);
   report({ kind: 'preview', preview, settled: true });
-  const { tokens, blocks } = preview;
+  const { blocks } = preview;
   const left = blocks.filter(({ block }) => !past.done.has(block));
   const known: Known = { celsius: null, ids: new Map(past.ids) };
   let redos = plan.redo_blocks;
@@ -43,7 +43,7 @@ export async function conduct(context: Context, past: Past, traits: MeterTraits)
     for (;;) {
       attempt++;
       const told = { blocks: blocks.length, leftSeconds };
-      const broken = await doBlock(context, block, attempt, tokens, known, told);
+      const broken = await doBlock(context, block, attempt, preview.tokens, known, told);
       if (broken === null) break;
       if (redos === 0) throw tooOften(block.block, plan.redo_blocks, broken);
       redos--;
@@ -51,7 +51,19 @@ export async function conduct(context: Context, past: Past, traits: MeterTraits)
         kind: 'remark',
         text: `block ${block.block} is done again (${redos} more may be): ${broken.why}`,
       });
-      await recover(context, broken.run, tokens);
+      await recover(context, broken, preview.tokens);
+      // Blocks that count have one count of tokens: it can only be raised before the first of them.
+      if (past.done.size + i > 0 || !wasTooShort(plan, broken)) continue;
+      const { entry, tokensPerSecond } = broken.run;
+      preview = await fixTokens(
+        context,
+        preview,
+        new Map([[entry.arm, tokensPerSecond ?? 0]]),
+        watts,
+        traits,
+      );
+      report({ kind: 'preview', preview, settled: true });
+      known.ids.clear();
     }
     const last = i === left.length - 1;
     if (last || (i + 1) % plan.idle_every_blocks === 0) {
@@ -77,6 +89,10 @@ async function look(context: Context, past: Past, traits: MeterTraits): Promise<
   const watts = meanWatts(feed.between(fromNs, nowNs()));
   return previewOf(plan, traits, pace, watts);
 }
+
+/** Whether an arm was so much faster than pilot and warm-up knew that the count of tokens, which `min_seconds` asks for, does not last. */
+const wasTooShort = (plan: Plan, { run: { entry } }: Broken): boolean =>
+  plan.min_seconds !== undefined && entry.reasons.some(({ reason }) => reason === 'window-too-short');
 
 /** The warm-up knows the arms' speed better than the pilot, whose first runs were cold: what was fastest decides how many tokens a run has. */
 async function fixTokens(
@@ -112,7 +128,8 @@ function refuseShort({ name }: Plan, { tooShort }: Preview): void {
 }
 
 /** Brings back what a broken run needs. */
-async function recover(context: Context, { arm, reasons }: RunEntry, tokens: number): Promise<void> {
+async function recover(context: Context, { run }: Broken, tokens: number): Promise<void> {
+  const { arm, reasons } = run.entry;
   await untilMeterIsBack(context);
   if (!reasons.some(({ reason }) => reason === 'generation-failed')) return;
   await context.subject.revive(arm);
@@ -120,11 +137,11 @@ async function recover(context: Context, { arm, reasons }: RunEntry, tokens: num
   await warmUp(context, tokens);
 }
 
-function tooOften(block: number, allowed: number, { why, run }: { why: string; run: RunEntry }): SpikedError {
-  const lost = run.reasons.some(({ reason }) => reason === 'meter-lost');
+function tooOften(block: number, allowed: number, { why, run }: Broken): SpikedError {
+  const lost = run.entry.reasons.some(({ reason }) => reason === 'meter-lost');
   const code: ErrorCode = lost ? 'ERR_METER_LOST' : 'ERR_EXPERIMENT_INVALID';
   return new SpikedError(
     code,
-    `block ${block}: expected four whole runs, found after ${allowed} blocks that were done again (redo_blocks): ${why}; whole blocks are kept, --resume goes on`,
+    `block ${block}: expected four whole runs, found after ${plural(allowed, 'block')} done again (redo_blocks): ${why}; whole blocks are kept, --resume goes on`,
   );
 }

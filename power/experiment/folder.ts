@@ -42,9 +42,11 @@ export function pastOf(entries: readonly JournalEntry[]): Past {
   let pilot: Past['pilot'] = null;
   for (const entry of entries) {
     if (entry.kind === 'part') parts = entry.part;
-    else if (entry.kind === 'pilot')
+    else if (entry.kind === 'pilot') {
       pilot = { tokens: entry.tokens, tokensPerSecond: entry.tokens_per_second };
-    else if (entry.kind === 'block' && entry.done) done.add(entry.block);
+      // Of another count of tokens.
+      ids.clear();
+    } else if (entry.kind === 'block' && entry.done) done.add(entry.block);
     else if (entry.kind === 'end') complete = entry.how === 'complete';
     else if (entry.kind === 'run') {
       if (entry.slot === 0) attempts.set(entry.block, (attempts.get(entry.block) ?? 0) + 1);

@@ -50,7 +50,7 @@ export interface PartEntry {
   readonly environment: Environment;
 }
 
-/** How fast the arms are, and the tokens of every run from here on; once an experiment. */
+/** How fast the arms are, and the tokens of every run from here on; again only where the runs before were too short and no block is done. */
 export interface PilotEntry {
   readonly kind: 'pilot';
   readonly part: number;

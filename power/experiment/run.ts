@@ -8,6 +8,7 @@ import { writeSynced } from './journal.js';
 import { meanWatts } from './meter-feed.js';
 import { rateOf } from './pilot.js';
 import type { MachineState, RunEntry } from './record.js';
+import { tooShortRun } from './run-length.js';
 import type { Generated } from './subject.js';
 
 export interface Place {
@@ -16,6 +17,12 @@ export interface Place {
   readonly arm: string;
   /** Of the block, from 1. */
   readonly attempt: number;
+}
+
+export interface Ran {
+  readonly entry: RunEntry;
+  /** Decode; null below two tokens. */
+  readonly tokensPerSecond: number | null;
 }
 
 /** Others' use of the machine that is worth a word, in cores. */
@@ -33,7 +40,7 @@ export async function runOnce(
   tokens: number,
   ids: ReadonlySet<string>,
   early: readonly string[],
-): Promise<RunEntry> {
+): Promise<Ran> {
   const { subject, feed, report, signal, part } = context;
   const beginNs = nowNs();
   const wasLost = feed.lost;
@@ -71,14 +78,15 @@ export async function runOnce(
   };
   await writeMarks(context.folder, entry.marks, run.marksNs);
   await context.journal.add(entry);
+  const tokensPerSecond = rateOf(run.marksNs);
   report({
     kind: 'run-done',
     entry,
-    tokensPerSecond: rateOf(run.marksNs),
+    tokensPerSecond,
     watts: meanWatts(feed.between(run.sentNs, answeredNs)),
   });
   signal.throwIfAborted();
-  return entry;
+  return { entry, tokensPerSecond };
 }
 
 function losses({ feed }: Context, wasLost: boolean, fromNs: bigint, sentNs: bigint): Reason[] {
@@ -90,7 +98,7 @@ function losses({ feed }: Context, wasLost: boolean, fromNs: bigint, sentNs: big
 }
 
 function reasonsOf(
-  { signal }: Context,
+  { signal, plan, updatePeriodNs }: Context,
   { arm }: Place,
   run: Generated,
   tokens: number,
@@ -114,6 +122,8 @@ function reasonsOf(
       reason: 'ids-differ',
       text: `expected the ids of the runs of "${arm}" before, found others`,
     });
+  const short = reasons.length === 0 ? tooShortRun(plan, updatePeriodNs, run) : null;
+  if (short !== null) reasons.push(short);
   return reasons;
 }
 

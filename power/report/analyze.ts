@@ -43,7 +43,7 @@ async function analyzeFolder(dir: string): Promise<Result> {
   const parts: PartReading[] = [];
   for (const entry of partEntries(path, entries, plan)) parts.push(await readPart(dir, plan, entry, entries));
   const idles = await readIdles(parts, entries, plan.trim_s * 1e9);
-  const expectedTokens = plan.tokens ?? entries.find((one) => one.kind === 'pilot')?.tokens ?? null;
+  const expectedTokens = plan.tokens ?? entries.findLast((one) => one.kind === 'pilot')?.tokens ?? null;
   const measured = new Map<Attempt, MeasuredRun[]>();
   for (const attempt of attempts) measured.set(attempt, await runsOf(dir, plan, attempt, { parts, idles, expectedTokens })); // prettier-ignore
 

@@ -20,6 +20,11 @@ export function neededSeconds(trimS: number, periodS: number): number {
   return 2 * trimS + (minPeriods + 1) * periodS;
 }
 
+/** Seconds below which a window cannot have `minPeriods` inside its trims, whatever the meter's phase. */
+export function possibleSeconds(trimS: number, periodS: number): number {
+  return 2 * trimS + (minPeriods - 1) * periodS;
+}
+
 /** `at least 15.0 s, about 75 tokens at 5.00 tokens/s`; without a rate the seconds only. */
 export function neededText(seconds: number, tokensPerSecond: number | null): string {
   const least = `at least ${seconds.toFixed(1)} s`;

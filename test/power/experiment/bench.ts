@@ -15,10 +15,9 @@ import type { Meter, SampleFlag } from '../../../power/meters/meter.js';
 import { tempDir } from '../../tools/suite.js';
 
 const periodMs = 5;
-const tokenMs = 5;
 const base = tempDir();
 
-/** A run has 24 tokens, which take 120 ms. */
+/** A run has 24 tokens, which take 120 ms unless a test makes the machine faster. */
 export const plan = (over: object = {}) =>
   parsePlan(
     {
@@ -54,8 +53,9 @@ export class Bench {
   /** Runs of blocks begun so far, in all parts. */
   runs = 0;
   stopped = 0;
+  tokenMs = 5;
   /** Called at the beginning of every run of a block: what goes wrong in it. */
-  onRun: (run: number, arm: string) => Partial<Generated> | undefined = () => undefined;
+  onRun: (run: number, arm: string, tokens: number) => Partial<Generated> | undefined = () => undefined;
   /** In this run of a block the meter goes away, 30 ms after its begin, for so long. */
   unplugIn: { readonly run: (run: number) => boolean; readonly ms: number } | undefined;
   machine: (runs: number) => Partial<MachineState> = () => ({});
@@ -156,11 +156,11 @@ export class Bench {
       generate: async (arm, tokens, signal) => {
         const inRun = this.inRun;
         this.inRun = false;
-        const wrong = inRun ? this.onRun(++this.runs, arm) : undefined;
+        const wrong = inRun ? this.onRun(++this.runs, arm, tokens) : undefined;
         const { unplugIn } = this;
         if (inRun && unplugIn?.run(this.runs) === true) setTimeout(() => this.unplug(unplugIn.ms), 30);
         const sentNs = process.hrtime.bigint();
-        await sleep(tokens * tokenMs, undefined, { signal }).catch(() => undefined);
+        await sleep(tokens * this.tokenMs, undefined, { signal }).catch(() => undefined);
         const answeredNs = process.hrtime.bigint();
         const made = signal.aborted ? Math.floor(tokens / 2) : tokens;
         const step = (answeredNs - sentNs) / BigInt(made + 1);

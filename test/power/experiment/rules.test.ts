@@ -79,7 +79,7 @@ test('1: a meter that is lost more often than the plan allows ends it', async ()
   bench.unplugIn = { run: () => true, ms: 30 };
   const error = await bench.fails({ redo_blocks: 2 });
   assert.is(error.code, 'ERR_METER_LOST');
-  assert.match(error.message, /after 2 blocks that were done again \(redo_blocks\)/);
+  assert.match(error.message, /after 2 blocks done again \(redo_blocks\)/);
   assert.is((await bench.runLines()).length, 3);
 });
 
