@@ -43,29 +43,31 @@ template <size_t n_rows>
 void multiply(const uint8_t* w, const int8_t* q, const int32_t* q_sum, const float* y_scale, size_t q_stride,
               size_t cols, float* y, size_t y_stride) {
   const size_t row_bytes = cols / kPlanes;
+  const int8_t* qt[kTokens];
+#pragma GCC unroll 4
+  for (size_t t = 0; t < kTokens; ++t) qt[t] = q + t * q_stride;
   int32x4_t sums[n_rows][kTokens] = {};
-  for (size_t c = 0; c < cols; c += kT2BlockColumns) {
-#pragma GCC unroll 2
-    for (size_t j = 0; j < kT2BlockBytes; j += 16) {
-      uint8x16_t v[n_rows];
+  for (size_t at = 0; at < row_bytes; at += 16) {
+    uint8x16_t v[n_rows];
 #pragma GCC unroll 4
-      for (size_t r = 0; r < n_rows; ++r) v[r] = vld1q_u8(w + r * row_bytes + c / kPlanes + j);
+    for (size_t r = 0; r < n_rows; ++r) v[r] = vld1q_u8(w + r * row_bytes + at);
 #pragma GCC unroll 4
-      for (size_t plane = 0; plane < kPlanes; ++plane) {
-        int8x16_t codes[n_rows];
+    for (size_t plane = 0; plane < kPlanes; ++plane) {
+      int8x16_t qs[kTokens];
 #pragma GCC unroll 4
-        for (size_t r = 0; r < n_rows; ++r) {
-          codes[r] = vreinterpretq_s8_u8(vshrq_n_u8(v[r], 6));
-          v[r] = vshlq_n_u8(v[r], 2);
-        }
+      for (size_t t = 0; t < kTokens; ++t) qs[t] = vld1q_s8(qt[t] + 32 * plane);
 #pragma GCC unroll 4
-        for (size_t t = 0; t < kTokens; ++t) {
-          const int8x16_t qs = vld1q_s8(q + t * q_stride + c + 32 * plane + j);
+      for (size_t r = 0; r < n_rows; ++r) {
+        const int8x16_t codes = vreinterpretq_s8_u8(vshrq_n_u8(v[r], 6));
+        v[r] = vshlq_n_u8(v[r], 2);
 #pragma GCC unroll 4
-          for (size_t r = 0; r < n_rows; ++r) sums[r][t] = vdotq_s32(sums[r][t], codes[r], qs);
-        }
+        for (size_t t = 0; t < kTokens; ++t) sums[r][t] = vdotq_s32(sums[r][t], codes, qs[t]);
       }
     }
+    // A block's second half follows its first, and the next block follows the planes of both.
+    const size_t step = at % kT2BlockBytes == 0 ? 16 : kT2BlockColumns - 16;
+#pragma GCC unroll 4
+    for (size_t t = 0; t < kTokens; ++t) qt[t] += step;
   }
   for (size_t r = 0; r < n_rows; ++r) {
     for (size_t t = 0; t < kTokens; ++t)

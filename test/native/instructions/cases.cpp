@@ -113,6 +113,40 @@ void products(const Kernels& k, Random& random) {
   counted("quantize_i8", 1, 0, [&] { k.quantize_i8(s.x.data(), kWidth, s.q8.data()); });
 }
 
+/// What BitNet's products and steps take; 1536 columns are twelve blocks.
+void ternary(const Kernels& k, Random& random) {
+  auto x = random_array<float>(random, kBatch * kWidth), y = random_array<float>(random, kBatch * kRows);
+  const auto weight = random_array<float>(random, kWidth);
+  auto t2 = random_array<uint8_t>(random, kRows * kWidth / 4);
+  for (size_t i = 0; i < t2.size(); ++i) t2[i] = static_cast<uint8_t>(t2[i] & ~(t2[i] >> 1 & 0x55));
+  AlignedArray<uint16_t> f16(kRows * kWidth);
+  for (size_t i = 0; i < f16.size(); ++i) f16[i] = static_cast<uint16_t>(random.next() & 0xbfff);
+  AlignedArray<int8_t> q(kBatch * kWidth);
+  int32_t sums[kBatch];
+  for (size_t t = 0; t < kBatch; ++t)
+    sums[t] = k.quantize_ternary(x.data() + t * kWidth, kWidth, q.data() + t * kWidth).sum;
+  for (const size_t n : {size_t{1}, kBatch}) {
+    const size_t weights = n * kRows * kWidth;
+    counted("matmul_t2_i8", n, weights, [&] {
+      k.matmul_t2_i8(t2.data(), q.data(), sums, weight.data(), kWidth, n, kWidth, 0, kRows, y.data(), kRows);
+    });
+    counted("matmul_f16_f32", n, weights,
+            [&] { k.matmul_f16_f32(f16.data(), x.data(), kWidth, n, kWidth, 0, kRows, y.data(), kRows); });
+  }
+  counted("quantize_ternary", 1, 0, [&] { k.quantize_ternary(x.data(), kWidth, q.data()); });
+  uint32_t slots[kKeys];
+  for (size_t i = 0; i < kKeys; ++i) slots[i] = static_cast<uint32_t>((i * 5 + 3) % kKeys);
+  AlignedArray<float> scores(kKeys);
+  counted("attend_scores_f16", 1, 0, [&] {
+    k.attend_scores_f16(x.data(), f16.data(), kHeadDim, slots, kKeys, kHeadDim, 0.1f, scores.data());
+  });
+  counted("attend_values_f16", 1, 0, [&] {
+    k.attend_values_f16(scores.data(), f16.data(), kHeadDim, slots, kKeys, kHeadDim, y.data());
+  });
+  counted("rms_norm", 1, 0, [&] { k.rms_norm(x.data(), weight.data(), kWidth, 1e-5f, x.data()); });
+  counted("relu_square_mul", 1, 0, [&] { k.relu_square_mul(x.data(), weight.data(), kWidth, x.data()); });
+}
+
 void columns(const Kernels& k, Random& random) {
   const auto f32 = random_array<float>(random, kColumns * kWidth);
   const auto i8 = random_array<int8_t>(random, kColumns * kWidth);
@@ -171,4 +205,5 @@ int main(int argc, char** argv) {
   products(*isa.value()->kernels, random);
   columns(*isa.value()->kernels, random);
   rest(*isa.value()->kernels, random);
+  ternary(*isa.value()->kernels, random);
 }
