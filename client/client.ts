@@ -98,7 +98,7 @@ export class Client {
 
   async encode(
     text: string,
-    params: Omit<Params<'tokens.encode'>, 'text'> = {},
+    params: Omit<Params<'tokens.encode'>, 'text' | 'messages'> = {},
     options?: CallOptions,
   ): Promise<number[]> {
     return (await this.call('tokens.encode', { ...params, text }, options)).tokens;

@@ -1,7 +1,7 @@
 export { Client } from './client.js';
 export { connect } from './connect.js';
 export { Generation, type GenerateParams, type GenerateResult } from './generation.js';
-export { Session, type OpenSessionParams, type SessionGenerateParams } from './session.js';
+export { Session, type ChatMessage, type OpenSessionParams, type SessionGenerateParams } from './session.js';
 export type { CallOptions, ConnectOptions } from './options.js';
 export {
   defaultSocketPath,

@@ -2,6 +2,8 @@ import type { Generation } from './generation.js';
 import type { CallOptions } from './options.js';
 import type { MethodName, Params, Result } from './protocol/index.js';
 
+/** Of a conversation. */
+export type ChatMessage = NonNullable<Params<'text.generate'>['messages']>[number];
 export type OpenSessionParams = Params<'session.open'>;
 export type SessionGenerateParams = Omit<Params<'session.generate'>, 'stream' | 'session'>;
 
@@ -28,14 +30,13 @@ export class Session {
     readonly seed: number | bigint,
   ) {}
 
-  /** Adds a text, or ids, and computes them: all of them unless `timeout_ms` is given and the result says `timed_out`. */
+  /** Adds a text, ids, or messages of a conversation, and computes them: all of them unless `timeout_ms` is given and the result says `timed_out`. */
   append(
-    added: string | number[],
+    added: string | number[] | { messages: ChatMessage[] },
     params: { bos?: boolean; timeout_ms?: number } = {},
     options?: CallOptions,
   ): Promise<Result<'session.append'>> {
-    const given = typeof added === 'string' ? { prompt: added } : { tokens: added };
-    return this.host.call('session.append', { session: this.id, ...given, ...params }, options);
+    return this.host.call('session.append', { session: this.id, ...given(added), ...params }, options);
   }
 
   /** Continues the text; what it generates is part of the text. */
@@ -59,4 +60,9 @@ export class Session {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function given(added: string | number[] | { messages: ChatMessage[] }) {
+  if (typeof added === 'string') return { prompt: added };
+  return Array.isArray(added) ? { tokens: added } : added;
 }

@@ -1,11 +1,12 @@
 import type net from 'node:net';
 import { describePath, SpikedError, type NamePath } from '../client/protocol/index.js';
 import {
+  type Addon,
   addon as loadAddon,
   cpusInUse,
   defaultThreads,
-  type Addon,
   type NativeEngine,
+  openModelTokenizer,
 } from '../native/host/index.js';
 import { readConfig, type Config, type DaemonOptions } from './config.js';
 import { schedulerLimits } from './limits.js';
@@ -14,7 +15,6 @@ import { MachineWatch } from './machine/watch.js';
 import { Counts } from './metrics/counts.js';
 import { automaticBudget } from './memory/automatic-budget.js';
 import { ModelFiles } from './models/files.js';
-import { openModelTokenizer } from './models/open-tokenizer.js';
 import { ModelRegistry } from './models/registry.js';
 import { Scheduler } from './queue/scheduler.js';
 import { Connections } from './rpc/connections.js';
@@ -142,8 +142,8 @@ async function openState(
       'ERR_MODEL_NOT_FOUND',
       `${modelSetting} ${config.models.join(', ')}: expected a .gguf file, found none`,
     );
-  const models = new ModelRegistry(engine, files, first.name, config.contextTokens, (path, model) =>
-    openModelTokenizer(path, model, config.limits.max_text_bytes),
+  const models = new ModelRegistry(engine, files, first.name, config.contextTokens, (path) =>
+    openModelTokenizer(path, { maxTextBytes: config.limits.max_text_bytes }),
   );
   for (const { path, name } of await files.initial()) {
     manager.status(`loading ${name}`);

@@ -7,7 +7,7 @@ import { startPrivateDaemon, type PrivateDaemon } from './daemon/private-daemon.
 import { bundledModel } from './daemon/reach.js';
 import { describeError, exitCode } from './exit.js';
 import { print, printLine, table } from './output.js';
-import { tokensPerSecond } from './run.js';
+import { tokensPerSecond } from './stream-generation.js';
 
 const prompt = 'It was a truth that every one of them';
 const maxTokens = 80;

@@ -3,6 +3,7 @@ import { neededCommands, type Loaders } from './needed.js';
 
 const commands: Loaders = {
   run: async () => (await import('./run.js')).runCommand(),
+  chat: async () => (await import('./chat.js')).chatCommand(),
   status: async () => (await import('./status.js')).statusCommand(),
   models: async () => (await import('./models.js')).modelsCommand(),
   top: async () => (await import('./top.js')).topCommand(),

@@ -2,23 +2,17 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Command, Option } from 'commander';
-import { SpikedError, type GenerateParams, type GenerateResult, type Generation } from '../index.js';
+import { SpikedError, type GenerateParams, type Generation } from '../index.js';
 import { reachDaemon } from './daemon/reach.js';
 import { exitCode } from './exit.js';
-import { decimal, integer, repeated, seed } from './options.js';
-import { print, printJson, remark, toJson } from './output.js';
+import { decimal, integer } from './options.js';
+import { toJson } from './output.js';
+import { samplingParams, withSampling, type SamplingOptions } from './sampling.js';
+import { streamGeneration } from './stream-generation.js';
 
-interface RunOptions {
+interface RunOptions extends SamplingOptions {
   model?: string;
   socket?: string;
-  maxTokens: number;
-  temperature: number;
-  topK: number;
-  topP: number;
-  repetitionPenalty: number;
-  adaptiveTemperature?: true;
-  seed?: bigint;
-  stop?: string[];
   ignoreEos?: true;
   logprobs?: true;
   head: 'full' | 'scan' | 'gate' | 'certified';
@@ -32,7 +26,7 @@ interface RunOptions {
 }
 
 export function runCommand(): Command {
-  return new Command('run')
+  const command = new Command('run')
     .description('continue a prompt and stream the text')
     .argument('<prompt>', 'text to continue')
     .option(
@@ -42,15 +36,8 @@ export function runCommand(): Command {
     .option(
       '--socket <path>',
       'socket of the daemon to use (default: the usual place, else a private daemon)',
-    )
-    .option('--max-tokens <n>', 'most tokens to generate', integer(1, 1_000_000), 128)
-    .option('--temperature <t>', '0 is greedy', decimal(0, 100), 0.8)
-    .option('--top-k <n>', '0 is off', integer(0, 2 ** 31 - 1), 50)
-    .option('--top-p <p>', '1 is off', decimal(0, 1), 0.9)
-    .option('--repetition-penalty <r>', '1 is off', decimal(0.01, 100), 1)
-    .option('--adaptive-temperature', 'lower the temperature where the model is sure')
-    .option('--seed <n>', 'start of the random numbers (default: random, and reported)', seed)
-    .option('--stop <text>', 'end before this text; may be given several times', repeated)
+    );
+  return withSampling(command)
     .option('--ignore-eos', 'go on after the end-of-sequence token')
     .option('--logprobs', 'with --json: the log-probability of every token')
     .addOption(
@@ -90,7 +77,7 @@ async function run(prompt: string, options: RunOptions): Promise<void> {
     const generation = daemon.client.generate(toParams(prompt, daemon.model, options));
     if (trace) generation.onHead = (event) => void trace.write(`${toJson(event)}\n`);
     const interrupted = cancelOnInterrupt(generation);
-    const result = await stream(generation, options.json === true);
+    const result = await streamGeneration(generation, options.json === true);
     if (trace) await closeTrace(trace);
     if (interrupted()) process.exitCode = exitCode.interrupted;
     else if (result.stop_reason === 'cancelled')
@@ -103,15 +90,9 @@ async function run(prompt: string, options: RunOptions): Promise<void> {
 function toParams(prompt: string, model: string | undefined, options: RunOptions): GenerateParams {
   return {
     prompt,
-    max_tokens: options.maxTokens,
-    temperature: options.temperature,
-    top_k: options.topK,
-    top_p: options.topP,
-    repetition_penalty: options.repetitionPenalty,
-    adaptive_temperature: options.adaptiveTemperature === true,
+    ...samplingParams(options),
     ignore_eos: options.ignoreEos === true,
     logprobs: options.logprobs === true,
-    stop: options.stop ?? [],
     head: {
       mode: options.head,
       activations: options.headActivations,
@@ -149,50 +130,4 @@ function cancelOnInterrupt(generation: Generation): () => boolean {
     void generation.cancel();
   });
   return () => interrupted;
-}
-
-async function stream(generation: Generation, json: boolean): Promise<GenerateResult> {
-  let text = '';
-  for await (const event of generation) {
-    text += event.text;
-    if (json) await printJson({ event: 'token', ...event });
-    else await print(event.text);
-  }
-  const result = await generation.result;
-  if (json) await printJson({ event: 'summary', ...result });
-  else {
-    // Text held back for a stop string or an unfinished character comes with the summary only.
-    await print(result.text.startsWith(text) ? result.text.slice(text.length) : '');
-    if (!result.text.endsWith('\n')) await print('\n');
-    remark(summarise(result));
-  }
-  return result;
-}
-
-/** Decode speed. The first token comes out of the prefill, so the decode time covers the others; 0 when there are none. */
-export function tokensPerSecond(result: GenerateResult): number {
-  const seconds = result.timings.decode_ns / 1e9;
-  return seconds > 0 && result.generated_tokens > 1 ? (result.generated_tokens - 1) / seconds : 0;
-}
-
-function summariseHead({ head }: GenerateResult): string[] {
-  const per = (n: number): string => (head.steps > 0 ? (n / head.steps).toFixed(1) : '0');
-  if (head.mode === 'certified')
-    return [
-      `head: ${head.proved} of ${head.steps} proved, ${per(head.rows)} rows a step, ${head.fell_back} fell back`,
-    ];
-  if (head.mode === 'gate') return [`head: ${head.triggered} of ${head.steps} steps verified`];
-  return head.mode === 'scan' ? ['head: unverified scan'] : [];
-}
-
-function summarise(result: GenerateResult): string {
-  const share = (x: number) => `${(100 * x).toFixed(1)} %`;
-  const stop = result.stop === undefined ? result.stop_reason : `stop ${JSON.stringify(result.stop)}`;
-  return [
-    `${result.generated_tokens} tokens at ${tokensPerSecond(result).toFixed(1)} tokens/s`,
-    `prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms`,
-    `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}`,
-    ...summariseHead(result),
-    `ended by ${stop}, seed ${result.seed}`,
-  ].join('; ');
 }

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { Buffer } from 'node:buffer';
+import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { describeModel, openTokenizer, readFileBytes, type Tokenizer } from '../../native/host/index.js';
+import { openModelTokenizer, openTokenizer, type Tokenizer } from '../../native/host/index.js';
 import { SpikedError } from '../protocol/errors.js';
 import { printLine } from './output.js';
 
@@ -23,7 +24,7 @@ error with its number, and makes the exit status 1 at the end.`,
 }
 
 async function tokens(path: string): Promise<void> {
-  const tokenizer = await openTokenizer(await tokenizerBytes(path));
+  const tokenizer = await openAny(path);
   let bad = 0;
   let number = 0;
   try {
@@ -70,12 +71,16 @@ function lineError(number: number, error: unknown): string {
   return `${code}: line ${number}: ${message.replace(/\s*\n\s*/g, ' ')}`;
 }
 
-/** The SentencePiece model: the file itself, or the one inside a GGUF file. */
-async function tokenizerBytes(path: string): Promise<Uint8Array> {
-  const bytes = await readFile(path);
-  if (bytes.subarray(0, 4).toString('latin1') !== 'GGUF') return bytes;
-  const { tokenizer } = await describeModel(path);
-  if (tokenizer === undefined)
-    throw new SpikedError('ERR_TOKENIZER_MISSING', `${path}: expected a tokenizer inside, found none`);
-  return readFileBytes(path, tokenizer);
+/** The tokenizer that the file is, or the one inside a GGUF file. */
+async function openAny(path: string): Promise<Tokenizer> {
+  if (!(await isGguf(path))) return openTokenizer(await readFile(path));
+  const tokenizer = await openModelTokenizer(path);
+  if (tokenizer) return tokenizer;
+  throw new SpikedError('ERR_TOKENIZER_MISSING', `${path}: expected a tokenizer inside, found none`);
+}
+
+async function isGguf(path: string): Promise<boolean> {
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  return buffer.toString('latin1', 0, bytesRead) === 'GGUF';
 }

@@ -50,6 +50,10 @@ const modelInfo = z.object({
   file_size_bytes: field.count,
   n_parameters: field.count,
   tokenizer: z.boolean(),
+  /** Null without one. */
+  tokenizer_kind: z.enum(['sentencepiece', 'byte_bpe']).nullable(),
+  /** Whether it takes `messages`. */
+  chat: z.boolean(),
 });
 
 /** Daemon, build, machine, limits in force, loaded models. */
@@ -188,15 +192,28 @@ const modelUnload = {
   errors: ['ERR_MODEL_NOT_FOUND', 'ERR_MODEL_BUSY'],
 } satisfies MethodSpec;
 
-/** Text to ids. */
+/** A conversation that wants a reply to its last message, the user's. Only for models whose form of conversations is known (`chat`). */
+const messages = z
+  .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+  .min(1)
+  .optional();
+
+/** Text to ids; or a conversation as text.generate takes it, `text` or `messages`, exactly one. */
 const tokensEncode = {
   params: z.strictObject({
-    text: z.string(),
+    text: z.string().optional(),
+    messages,
     model: field.modelName.optional(),
     bos: z.boolean().default(false),
   }),
   result: z.object({ tokens: z.array(field.tokenId) }),
-  errors: ['ERR_MODEL_NOT_FOUND', 'ERR_TOKENIZER_MISSING', 'ERR_TOKENIZER_INVALID', 'ERR_TEXT_TOO_LONG'],
+  errors: [
+    'ERR_MODEL_NOT_FOUND',
+    'ERR_TOKENIZER_MISSING',
+    'ERR_TOKENIZER_INVALID',
+    'ERR_TEXT_TOO_LONG',
+    'ERR_MODEL_UNSUPPORTED',
+  ],
 } satisfies MethodSpec;
 
 /** Ids to text; bytes that are no UTF-8 become U+FFFD. */
@@ -266,7 +283,7 @@ const steps = {
   logprobs: z.boolean().default(false),
 };
 
-/** A prompt: `prompt` or `tokens`, exactly one. */
+/** A prompt: `prompt` or `tokens` (or `messages` where a method has them), exactly one. */
 const prompt = {
   prompt: z.string().optional(),
   tokens: z.array(field.tokenId).optional(),
@@ -308,6 +325,7 @@ const textGenerate = {
   params: z.strictObject({
     stream: field.streamId,
     ...prompt,
+    messages,
     model: field.modelName.optional(),
     bos: z.boolean().default(true),
     ...steps,
@@ -378,6 +396,7 @@ const sessionAppend = {
   params: z.strictObject({
     session: field.sessionId,
     ...prompt,
+    messages,
     bos: z.boolean().optional(),
     timeout_ms: field.durationMs.optional(),
   }),
@@ -401,6 +420,7 @@ const sessionAppend = {
     'ERR_PROMPT_EMPTY',
     'ERR_TOKEN_UNKNOWN',
     'ERR_CONTEXT_FULL',
+    'ERR_MODEL_UNSUPPORTED',
     'ERR_CANCELLED',
     'ERR_RAM_BUDGET',
   ],

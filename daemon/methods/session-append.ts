@@ -6,7 +6,7 @@ export const sessionAppend: Handler<'session.append'> = async (params, { daemon,
   const session = daemon.sessions.get('session.append', connection, params.session);
   const { model } = session.setup;
   const prompt = { ...params, bos: params.bos ?? session.ids.length === 0 };
-  checkOnePrompt('session.append', prompt);
+  checkOnePrompt('session.append', prompt, ['prompt', 'tokens', 'messages']);
   const late = new AbortController();
   const append = new Computation(
     {
@@ -14,7 +14,7 @@ export const sessionAppend: Handler<'session.append'> = async (params, { daemon,
       owner: connection,
       model,
       timeoutMs: params.timeout_ms,
-      readIds: () => readPrompt(model, prompt, model.contextLimit - session.ids.length),
+      readIds: () => readPrompt(model, prompt, model.contextLimit - session.ids.length, session.ids),
       compute: async (ids) => {
         const { appended, cached } = await session.append(ids, daemon.counts, late.signal);
         return { appended, cached, timedOut: appended < ids.length };

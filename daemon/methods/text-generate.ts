@@ -4,7 +4,7 @@ import { checkGeneration, runGeneration, seedOf } from './generation.js';
 import type { Handler } from './handler.js';
 
 export const textGenerate: Handler<'text.generate'> = async (params, call) => {
-  checkOnePrompt('text.generate', params);
+  checkOnePrompt('text.generate', params, ['prompt', 'tokens', 'messages']);
   const model = call.daemon.models.get(params.model);
   checkGeneration('text.generate', model, params, call);
   return runGeneration(call, {

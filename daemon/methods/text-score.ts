@@ -4,7 +4,7 @@ import { checkOnePrompt, readPrompt } from '../text/prompt.js';
 import type { Handler } from './handler.js';
 
 export const textScore: Handler<'text.score'> = async (params, { daemon, connection }) => {
-  checkOnePrompt('text.score', params);
+  checkOnePrompt('text.score', params, ['prompt', 'tokens']);
   const model = daemon.models.get(params.model);
   let session: NativeSession | null = null;
   const compute = async (ids: Int32Array): Promise<{ ids: Int32Array; logprobs: Float32Array }> => {

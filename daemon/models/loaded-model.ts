@@ -1,8 +1,6 @@
 import { SpikedError, type ModelInfoMessage } from '../../client/protocol/index.js';
 import type { ModelInfo, NativeModel, Tokenizer } from '../../native/host/index.js';
-
-/** Chat models end their turn with it. */
-const endOfAssistant = '<|endofassistant|>';
+import { hasChatForm } from '../text/chat.js';
 
 /** A model in memory and the count of requests that use it. */
 export class LoadedModel {
@@ -22,9 +20,7 @@ export class LoadedModel {
     /** Which file was at `path` then. */
     readonly file: string,
   ) {
-    const pieces = tokenizer?.pieces;
-    const ends = [pieces?.eosId, pieces?.idOf(endOfAssistant)];
-    this.stopIds = new Set(ends.filter((id) => id !== undefined));
+    this.stopIds = new Set(tokenizer?.pieces.stopIds);
   }
 
   get busy(): boolean {
@@ -56,7 +52,12 @@ export class LoadedModel {
   }
 
   describe(): ModelInfoMessage {
-    return describeModel(this.native.info, this.contextLimit);
+    return {
+      ...describeModel(this.native.info, this.contextLimit),
+      tokenizer: this.tokenizer !== null,
+      tokenizer_kind: this.tokenizer?.pieces.kind ?? null,
+      chat: hasChatForm(this),
+    };
   }
 
   close(): Promise<void> {
@@ -69,7 +70,10 @@ export class LoadedModel {
   }
 }
 
-function describeModel(info: ModelInfo, contextLimit: number): ModelInfoMessage {
+function describeModel(
+  info: ModelInfo,
+  contextLimit: number,
+): Omit<ModelInfoMessage, 'tokenizer' | 'tokenizer_kind' | 'chat'> {
   return {
     architecture: info.architecture,
     form: info.form,
@@ -93,6 +97,5 @@ function describeModel(info: ModelInfo, contextLimit: number): ModelInfoMessage 
     dynamic_prior: info.dynamicPrior,
     file_size_bytes: info.fileSizeBytes,
     n_parameters: info.nParameters,
-    tokenizer: info.tokenizer.sizeBytes > 0,
   };
 }

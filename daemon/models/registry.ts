@@ -7,7 +7,7 @@ import { LoadedModel } from './loaded-model.js';
 /** A path may get files faster than they can be loaded. */
 const attempts = 3;
 
-type OpenTokenizer = (path: string, model: NativeModel) => Promise<Tokenizer | null>;
+type OpenTokenizer = (path: string) => Promise<Tokenizer | null>;
 
 /** The models in memory, by name. */
 export class ModelRegistry {
@@ -174,7 +174,7 @@ export class ModelRegistry {
     const identity = await identify(path);
     const native = await this.engine.openModel(path);
     try {
-      const tokenizer = await this.openTokenizer(path, native);
+      const tokenizer = await this.openTokenizer(path);
       const contextLimit = this.context ?? native.info.maxContext;
       const model = new LoadedModel(name, path, native, tokenizer, contextLimit, identity);
       if ((await identify(path)) === identity) return model;

@@ -1,4 +1,4 @@
-import type { Detokenizer } from '../../native/host/index.js';
+import type { IdDecoder } from '../../native/host/index.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 
 /**
@@ -6,7 +6,7 @@ import type { LoadedModel } from '../models/loaded-model.js';
  * space. Always empty for a model without a tokenizer.
  */
 export class TokenText {
-  private readonly detokenizer: Detokenizer | undefined;
+  private readonly detokenizer: IdDecoder | undefined;
 
   constructor(model: LoadedModel, prompt: Int32Array) {
     const { tokenizer } = model;

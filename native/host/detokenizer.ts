@@ -1,6 +1,7 @@
 import { SpikedError } from '../../client/protocol/errors.js';
 import { ByteRun } from './byte-run.js';
 import type { PieceTable } from './piece-table.js';
+import type { IdDecoder } from './vocabulary.js';
 
 const space = '\u2581';
 
@@ -8,7 +9,7 @@ const space = '\u2581';
  * Turns ids into text one by one: the pieces joined are exactly what SentencePiece decodes from all of them, and none ends inside a
  * UTF-8 sequence.
  */
-export class Detokenizer {
+export class Detokenizer implements IdDecoder {
   private readonly bytes = new ByteRun();
   private hasText = false;
   private mayDropSpace: boolean;

@@ -2,7 +2,6 @@
 export type * from './addon-types.js';
 export { addon, addonPath } from './addon.js';
 export { defaultThreads } from './default-threads.js';
-export { Detokenizer } from './detokenizer.js';
 export { generatedSteps } from './generated-steps.js';
 export { allowedCpus, cpusInUse, formatCpuList, parseCpuList } from './machine/cpu-list.js';
 export { findings, type Finding } from './machine/findings.js';
@@ -24,4 +23,5 @@ export {
 } from './model-file.js';
 export { pack, packedSize, unpackRows, type PackedMatrix } from './pack.js';
 export { type Piece, type PieceKind, type PieceTable } from './piece-table.js';
-export { openTokenizer, type Tokenizer, type TokenizerOptions } from './tokenizer.js';
+export { openModelTokenizer, openTokenizer, type Tokenizer, type TokenizerOptions } from './tokenizer.js';
+export type { IdDecoder, Vocabulary } from './vocabulary.js';

@@ -1,5 +1,9 @@
 import { SpikedError } from '../../client/protocol/errors.js';
 import { bytesOf, fields, textOf, u32Of, WireError, type Field } from './protobuf.js';
+import type { Vocabulary } from './vocabulary.js';
+
+/** Chat models end their turn with it. */
+const endOfAssistant = '<|endofassistant|>';
 
 const kinds = ['normal', 'unknown', 'control', 'user_defined', 'unused', 'byte'] as const;
 export type PieceKind = (typeof kinds)[number];
@@ -13,18 +17,15 @@ export interface Piece {
 }
 
 /** What a SentencePiece model says of its pieces; an id is an index. */
-export interface PieceTable {
+export interface PieceTable extends Vocabulary {
+  readonly kind: 'sentencepiece';
   readonly pieces: readonly Piece[];
-  readonly size: number;
-  readonly bosId: number | undefined;
-  readonly eosId: number | undefined;
   readonly unkId: number | undefined;
   readonly padId: number | undefined;
   /** What an unknown piece decodes to. */
   readonly unkSurface: string;
   /** Whether decoding drops a leading space, and whether it does so before every piece until there is text. */
   readonly dropsLeadingSpace: 'never' | 'once' | 'until_text';
-  idOf(text: string): number | undefined;
 }
 
 function readPiece(message: Uint8Array): Piece {
@@ -101,16 +102,20 @@ function build(model: Uint8Array): PieceTable {
     return id !== undefined && pieces[id]?.kind === kind ? id : undefined;
   };
   const drops = normalizer.dummyPrefix ? 'once' : 'never';
+  const eosId = special(trainer.eos, 'control');
   return {
+    kind: 'sentencepiece',
     pieces,
     size: pieces.length,
     bosId: special(trainer.bos, 'control'),
-    eosId: special(trainer.eos, 'control'),
+    eosId,
+    stopIds: [eosId, ids.get(endOfAssistant)].filter((id) => id !== undefined),
     unkId: special(trainer.unk, 'unknown'),
     padId: special(trainer.pad, 'control'),
     unkSurface: trainer.surface,
     dropsLeadingSpace: normalizer.removeExtraSpaces ? 'until_text' : drops,
     idOf: (text) => ids.get(text),
+    kindOf: (id) => pieces[id]?.kind,
   };
 }
 

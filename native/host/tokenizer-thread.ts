@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { SpikedError } from '../../client/protocol/errors.js';
-import type { TokenizerReply, TokenizerRequest } from './tokenizer-worker.js';
+import type { TokenizerReply, TokenizerRequest } from './tokenizer-messages.js';
 
 interface Pending {
   resolve(reply: TokenizerReply): void;
@@ -10,22 +10,35 @@ interface Pending {
 /** A model that has not loaded by then is taken for a broken one: real ones take a quarter of a second. */
 const loadTimeoutMs = 60_000;
 
+/** What a tokenizer's thread runs. */
+export interface TokenizerProgram {
+  /** Module of the worker. */
+  url: URL;
+  /** Its workerData, also when it starts again. */
+  data: unknown;
+  /** What it expects, for errors. */
+  expected: string;
+}
+
 /** The worker of one tokenizer. It keeps the process alive only while a call is under way. */
 export class TokenizerThread {
   private worker: Worker | undefined;
-  private started: Promise<unknown> | undefined;
+  private started: Promise<TokenizerReply> | undefined;
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
   private ended: SpikedError | undefined;
   private closed = false;
 
-  constructor(private readonly model: Uint8Array) {}
+  constructor(private readonly program: TokenizerProgram) {}
 
-  /** @throws SpikedError ERR_TOKENIZER_INVALID when the library does not take the model */
-  async start(): Promise<void> {
+  /**
+   * @returns what the worker has to show for it
+   * @throws SpikedError ERR_TOKENIZER_INVALID when the worker does not take its data
+   */
+  async start(): Promise<unknown> {
     if (this.closed && this.ended !== undefined) throw this.ended;
     this.started ??= this.launch();
-    await this.started;
+    return (await this.started).started;
   }
 
   async encode(text: Uint8Array): Promise<Int32Array> {
@@ -47,9 +60,9 @@ export class TokenizerThread {
     await worker?.terminate();
   }
 
-  private launch(): Promise<unknown> {
-    const worker = new Worker(new URL('./tokenizer-worker.js', import.meta.url), {
-      workerData: { model: this.model },
+  private launch(): Promise<TokenizerReply> {
+    const worker = new Worker(this.program.url, {
+      workerData: this.program.data,
       execArgv: [], // flags of the main program can be wrong for a worker
     });
     this.worker = worker;
@@ -76,6 +89,10 @@ export class TokenizerThread {
   }
 
   private receive(reply: TokenizerReply): void {
+    if (reply.refused !== undefined) {
+      this.fail(new SpikedError(reply.refused.code, reply.refused.message));
+      return;
+    }
     // After an exception the library's memory cannot be trusted.
     if (reply.error !== undefined) {
       this.crash(reply.error);
@@ -88,9 +105,13 @@ export class TokenizerThread {
   }
 
   private crash(why: string): void {
-    const message = `tokenizer: expected a SentencePiece model that works, found that the library fails: ${why}`;
+    const message = `tokenizer: expected ${this.program.expected} that works, found that its thread fails: ${why}`;
+    this.fail(new SpikedError('ERR_TOKENIZER_INVALID', message));
+  }
+
+  private fail(error: SpikedError): void {
     void this.worker?.terminate();
-    this.stop(new SpikedError('ERR_TOKENIZER_INVALID', message));
+    this.stop(error);
   }
 
   /** Rejects every call; the next one starts a new worker. */

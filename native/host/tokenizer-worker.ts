@@ -2,18 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { parentPort, workerData } from 'node:worker_threads';
 import * as library from '@sctg/sentencepiece-js';
-
-export interface TokenizerRequest {
-  id: number;
-  text: Uint8Array;
-}
-
-/** With id 0: whether the model could be loaded. */
-export interface TokenizerReply {
-  id: number;
-  ids?: Int32Array;
-  error?: string;
-}
+import type { TokenizerReply, TokenizerRequest } from './tokenizer-messages.js';
 
 /** The parts of the library that we use; it types them as any. */
 interface Processor {

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SpikedError } from '../../client/protocol/index.js';
 import { ModelFiles } from '../../daemon/models/files.js';
-import { openModelTokenizer } from '../../daemon/models/open-tokenizer.js';
 import { ModelRegistry } from '../../daemon/models/registry.js';
-import { addon, type NativeModel, type Tokenizer } from '../../native/host/index.js';
+import { addon, openModelTokenizer, type Tokenizer } from '../../native/host/index.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
 
@@ -33,9 +32,9 @@ function put(file: string): void {
 
 /** @param meanwhile  runs once the weights are mapped, before the tokenizer is read */
 async function registry(meanwhile: () => Promise<void> | void): Promise<ModelRegistry> {
-  const open = async (file: string, model: NativeModel): Promise<Tokenizer | null> => {
+  const open = async (file: string): Promise<Tokenizer | null> => {
     await meanwhile();
-    return openModelTokenizer(file, model, 1000);
+    return openModelTokenizer(file);
   };
   return new ModelRegistry(engine, await ModelFiles.open([path], 'models'), 'model', undefined, open);
 }

@@ -1,4 +1,5 @@
 /** The tokenizer's thread: caps, odd text, broken models, closing. */
+import { readPieceTable } from '../../native/host/piece-table.js';
 import { openTokenizer } from '../../native/host/tokenizer.js';
 import { assert, run, suite } from '../tools/suite.js';
 import { failureOf } from './helpers/failure.js';
@@ -8,9 +9,9 @@ const test = suite('tokenizer');
 
 test('encodes by the merges and falls back to bytes', async () => {
   const tokenizer = await openTokenizer(tinyTokenizer());
-  const { pieces } = tokenizer;
+  const { pieces } = readPieceTable(tinyTokenizer());
   const texts = async (text: string): Promise<string[]> =>
-    Array.from(await tokenizer.encode(text), (id) => pieces.pieces[id]?.text ?? '?');
+    Array.from(await tokenizer.encode(text), (id) => pieces[id]?.text ?? '?');
   assert.equal(await texts('hello world'), ['\u2581hello', '\u2581w', 'o', 'r', 'l', 'd']);
   assert.equal(await texts('\u00e9'), ['\u2581', '\u00e9']);
   assert.equal(await texts('z'), ['\u2581', '<0x7A>']);

@@ -54,7 +54,7 @@ function placeOf({ threads, cpus, prefault, hugePages }: AuditOptions): PlaceOpt
 
 async function subjectsOf(path: string, model: NativeModel, options: AuditOptions): Promise<Subject[]> {
   if (options.golden === undefined) {
-    const { name, ids } = await auditInput(path, model.info, options);
+    const { name, ids } = await auditInput(path, options);
     return [{ name, ids, robust: null, recorded: null }];
   }
   const golden = await readCase(options.golden, model.info);

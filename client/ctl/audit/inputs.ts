@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { openTokenizer, readFileBytes, type ModelInfo } from '../../../native/host/index.js';
+import { openModelTokenizer } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 import { parseIds } from '../eval/input.js';
 
@@ -22,26 +22,22 @@ const builtInText =
  *
  * @throws SpikedError ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_INVALID_ARGUMENT, ERR_TOKENIZER_MISSING
  */
-export async function auditInput(
-  model: string,
-  info: ModelInfo,
-  from: { ids?: string; text?: string },
-): Promise<AuditInput> {
+export async function auditInput(model: string, from: { ids?: string; text?: string }): Promise<AuditInput> {
   if (from.ids !== undefined)
     return limited({ name: from.ids, ids: parseIds(from.ids, await readFile(from.ids, 'utf8')) });
   const name = from.text ?? 'built-in text';
   const text = from.text === undefined ? builtInText : await readFile(from.text, 'utf8');
   if (text === '') throw new SpikedError('ERR_PROMPT_EMPTY', `${name}: expected a text, found an empty file`);
-  return limited({ name, ids: await encode(model, info, text) });
+  return limited({ name, ids: await encode(model, text) });
 }
 
-async function encode(model: string, info: ModelInfo, text: string): Promise<Int32Array> {
-  if (info.tokenizer.sizeBytes === 0)
+async function encode(model: string, text: string): Promise<Int32Array> {
+  const tokenizer = await openModelTokenizer(model);
+  if (!tokenizer)
     throw new SpikedError(
       'ERR_TOKENIZER_MISSING',
       `${model}: expected a tokenizer inside for a text, found none: give --ids or --golden`,
     );
-  const tokenizer = await openTokenizer(await readFileBytes(model, info.tokenizer));
   try {
     const { bosId } = tokenizer.pieces;
     return Int32Array.from([...(bosId === undefined ? [] : [bosId]), ...(await tokenizer.encode(text))]);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { openTokenizer, readFileBytes, type ModelInfo } from '../../../native/host/index.js';
+import { openModelTokenizer, type ModelInfo } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 
 export interface EvalInput {
@@ -32,7 +32,7 @@ export async function readInput(modelPath: string, info: ModelInfo, file: InputF
     throw new SpikedError('ERR_PROMPT_EMPTY', `${path}: expected a text, found an empty file`);
   if (!isUtf8(bytes))
     throw new SpikedError('ERR_INVALID_ARGUMENT', `${path}: expected UTF-8, found other bytes`);
-  const { ids, bosId } = await idsOf(modelPath, info, file, bytes);
+  const { ids, bosId } = await idsOf(modelPath, file, bytes);
   if (ids.length < 2)
     throw new SpikedError('ERR_PROMPT_EMPTY', `${path}: expected at least two tokens, found ${ids.length}`);
   requireKnown(path, ids, info.validVocabSize);
@@ -45,18 +45,16 @@ export async function readInput(modelPath: string, info: ModelInfo, file: InputF
   };
 }
 
-async function idsOf(modelPath: string, { tokenizer }: ModelInfo, file: InputFile, bytes: Buffer) {
-  if (tokenizer.sizeBytes === 0) {
+async function idsOf(modelPath: string, file: InputFile, bytes: Buffer) {
+  // The whole text at once: pieces do not end where some block would.
+  const opened = await openModelTokenizer(modelPath, { maxTextBytes: bytes.length });
+  if (!opened) {
     if ('ids' in file) return { ids: parseIds(file.ids, bytes.toString('utf8')), bosId: undefined };
     throw new SpikedError(
       'ERR_TOKENIZER_MISSING',
       `${modelPath}: --text: expected a tokenizer inside, found none; give its ids with --ids`,
     );
   }
-  // The whole text at once: pieces do not end where some block would.
-  const opened = await openTokenizer(await readFileBytes(modelPath, tokenizer), {
-    maxTextBytes: bytes.length,
-  });
   try {
     const ids = 'ids' in file ? parseIds(file.ids, bytes.toString('utf8')) : await opened.encode(bytes);
     return { ids, bosId: opened.pieces.bosId };

@@ -1,9 +1,4 @@
-import {
-  openTokenizer,
-  readFileBytes,
-  type ModelInfo,
-  type PieceTable,
-} from '../../../../native/host/index.js';
+import { openModelTokenizer, type ModelInfo, type Vocabulary } from '../../../../native/host/index.js';
 import { sampleText } from './sample-text.js';
 
 const english = 'The quick brown fox jumps over the lazy dog.';
@@ -26,17 +21,17 @@ export interface Prompts {
  */
 export async function readPrompts(
   path: string,
-  { tokenizer, validVocabSize }: ModelInfo,
+  { validVocabSize }: ModelInfo,
   text: { path: string; bytes: Uint8Array } | undefined,
 ): Promise<Prompts> {
-  if (tokenizer.sizeBytes === 0) {
+  const opened = await openModelTokenizer(path, {
+    maxTextBytes: Math.max(text?.bytes.length ?? 0, 256 * 1024),
+  });
+  if (!opened) {
     const source = 'ids of no meaning (the model has no tokenizer)';
     const arbitrary = (n: number) => Array.from({ length: n }, (_, i) => (i * 7919 + 1) % validVocabSize);
     return { prompt: arbitrary(12), promptSource: source, text: arbitrary(600), textSource: source };
   }
-  const opened = await openTokenizer(await readFileBytes(path, tokenizer), {
-    maxTextBytes: Math.max(text?.bytes.length ?? 0, 256 * 1024),
-  });
   try {
     const encoded = await opened.encode(chinese);
     const known = hasPieces(opened.pieces, encoded);
@@ -54,7 +49,7 @@ export async function readPrompts(
 }
 
 /** Whether most of a text is pieces rather than bytes, and none of it unknown. */
-function hasPieces({ pieces }: PieceTable, ids: Int32Array): boolean {
-  const kinds = Array.from(ids, (id) => pieces[id]?.kind);
+function hasPieces(vocabulary: Vocabulary, ids: Int32Array): boolean {
+  const kinds = Array.from(ids, (id) => vocabulary.kindOf(id));
   return !kinds.includes('unknown') && kinds.filter((kind) => kind === 'byte').length < kinds.length / 2;
 }
