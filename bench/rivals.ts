@@ -17,8 +17,8 @@ import { integer } from '../client/ctl/options.js';
 import { printJson, printLine, table } from '../client/ctl/output.js';
 import { interleave, spreadOf } from '../client/ctl/bench/stats.js';
 import { SpikedError } from '../client/protocol/errors.js';
-import { addon } from '../native/host/index.js';
 import { packageRoot } from '../native/host/package-root.js';
+import { bytesPerToken } from './rivals/bytes-per-token.js';
 import { runLlama } from './rivals/llama.js';
 import { runProgram } from './run-program.js';
 
@@ -159,17 +159,6 @@ async function llama(file: string, { threads, tokens, promptTokens }: Options): 
       return { decode: figure(found, 'decode'), prefill: figure(found, 'prefill') };
     },
   };
-}
-
-/** All tensors of a GGUF file but the embedding, unless the head is the embedding. */
-async function bytesPerToken(file: string): Promise<number> {
-  const { tensors } = JSON.parse(await addon().describeFile(file)) as {
-    tensors: { name: string; size_bytes: number }[];
-  };
-  const tied = !tensors.some(({ name }) => name === 'output.weight');
-  return tensors
-    .filter(({ name }) => tied || name !== 'token_embd.weight')
-    .reduce((sum, tensor) => sum + tensor.size_bytes, 0);
 }
 
 function byCommand({ name, kind, command }: Rival, options: Options): Contender {

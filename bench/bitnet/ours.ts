@@ -1,0 +1,78 @@
+import { arbitraryIds } from '../../client/ctl/bench/rounds.js';
+import { greedy } from '../../client/ctl/bench/greedy.js';
+import { BytesMeter } from '../../client/ctl/bench/work.js';
+import { addon, generatedSteps } from '../../native/host/index.js';
+import type { EngineOptions, HeadSettings, StepResult } from '../../native/host/index.js';
+
+/** One way to run our engine. */
+export interface Setting {
+  head: HeadSettings;
+  engine: Pick<EngineOptions, 'memory' | 'kv'>;
+}
+
+export const settings: Readonly<Record<string, Setting>> = {
+  full: { head: { mode: 'full' }, engine: {} },
+  'full-kv16': { head: { mode: 'full' }, engine: { kv: 'f16' } },
+  'full-low': { head: { mode: 'full' }, engine: { memory: 'low' } },
+  certified: { head: { mode: 'certified' }, engine: {} },
+  'certified-low': { head: { mode: 'certified' }, engine: { memory: 'low' } },
+};
+
+/** How long a turn is; the same for every contender. */
+export interface Length {
+  threads: number;
+  promptTokens: number;
+  tokens: number;
+  context: number;
+}
+
+/** What a turn of any contender tells. */
+export interface Rates {
+  decode: number;
+  prefill: number;
+  /** Least bytes of weights that a token reads. */
+  bytesPerToken: number;
+}
+
+const warmUpTokens = 16;
+const none = new Int32Array();
+
+/** One turn in this process: 16 ids to warm up, then a prompt of arbitrary ids, then greedy tokens after it. Rates are tokens a second. */
+export async function oursTurn(
+  path: string,
+  { head, engine: options }: Setting,
+  { threads, promptTokens, tokens, context }: Length,
+): Promise<Rates & { isa: string }> {
+  const engine = addon().openEngine({ threads, context, ...options });
+  const model = await engine.openModel(path);
+  model.checkHead(head);
+  const session = model.openSession();
+  try {
+    await session.step(arbitraryIds(warmUpTokens, model), greedy, { head });
+    session.reset();
+    const began = process.hrtime.bigint();
+    let last: StepResult = await session.step(arbitraryIds(promptTokens, model), greedy, { head });
+    const first = last.tNs;
+    const meter = new BytesMeter(session, model.info);
+    for (let left = tokens; left > 0;) {
+      const options = { head, maxTokens: left, stopIds: none };
+      await session.generate(Int32Array.of(last.id), greedy, options, (rows, n) => {
+        const steps = generatedSteps(rows, n);
+        for (const step of steps) meter.add(1, step.head.bytes, step.stats);
+        left -= steps.length;
+        last = steps.at(-1) ?? last;
+      });
+    }
+    const { bytes, byClass } = meter.perToken();
+    return {
+      prefill: (promptTokens * 1e9) / Number(first - began),
+      decode: (tokens * 1e9) / Number(last.tNs - first),
+      bytesPerToken: bytes - byClass.kv,
+      isa: engine.isa,
+    };
+  } finally {
+    session.close();
+    model.close();
+    engine.close();
+  }
+}
