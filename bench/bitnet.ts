@@ -15,10 +15,11 @@ import { finished } from 'node:stream/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { withBar } from '../client/ctl/bench/bar.js';
 import { machineFacts } from '../client/ctl/bench/facts.js';
-import { bandwidth, checkThreads } from '../client/ctl/bench/limits.js';
+import { checkThreads, roomyBytes } from '../client/ctl/bench/limits.js';
 import { interleave } from '../client/ctl/bench/stats.js';
 import { integer, repeated } from '../client/ctl/options.js';
 import { printJson, printLine } from '../client/ctl/output.js';
+import { addon } from '../native/host/index.js';
 import { packageRoot } from '../native/host/package-root.js';
 import { oursTurn, settings, type Length, type Rates, type Setting } from './bitnet/ours.js';
 import { markdown, row, type Turn } from './bitnet/report.js';
@@ -35,6 +36,7 @@ interface Options extends Omit<Length, 'threads'> {
   ours: string[];
   threads: number[];
   rounds: number;
+  size?: number;
   out?: string;
   json?: true;
   turn?: string;
@@ -57,6 +59,7 @@ const program = new Command('bitnet')
   .option('--tokens <n>', 'tokens to decode after it', integer(2, 100_000), 64)
   .option('--context <n>', 'positions that each has room for', integer(32, 1_000_000), 512)
   .option('--rounds <n>', 'rounds; the medians count', integer(1, 1000), 5)
+  .option('--size <MiB>', 'memory that the plain reads go through (default: 1024, or half of what is free)', integer(1, 2 ** 20))
   .option('--out <file>', 'write the Markdown table to a file')
   .option('--json', 'one JSON object')
   .addOption(new Option('--turn <setting>').hideHelp())
@@ -85,6 +88,8 @@ async function main(model: string, options: Options): Promise<void> {
     rival,
     ...options.ours.map((name) => ({ name: `spiked ${name}`, work: ourWork(model, name) })),
   ];
+  const sizeBytes = options.size === undefined ? roomyBytes() : options.size * 2 ** 20;
+  const read = (threads: number) => addon().readBandwidth(threads, sizeBytes, bandwidthPasses);
   const columns = options.threads.flatMap((threads) =>
     contenders.map((contender) => ({ ...contender, threads, turns: [] as Turn[] })),
   );
@@ -92,9 +97,9 @@ async function main(model: string, options: Options): Promise<void> {
     for (const { setting: column } of interleave(columns, options.rounds)) {
       bar.step(`${column.name}, ${column.threads} threads`);
       const { promptTokens, tokens, context } = options;
-      const before = await bandwidth(column.threads, bandwidthPasses);
+      const before = await read(column.threads);
       const turn = await column.work({ threads: column.threads, promptTokens, tokens, context });
-      const after = await bandwidth(column.threads, bandwidthPasses);
+      const after = await read(column.threads);
       column.turns.push({ ...turn, readGbPerS: (before + after) / 2 });
     }
   });
