@@ -16,7 +16,7 @@ export interface CommandLine {
 export function readCommandLine(argv: readonly string[], version: () => string): CommandLine {
   const command = new Command('spiked')
     .description(
-      'Serves small spiking language models to local programs over a Unix socket (docs/protocol.md).',
+      'Serves small spiking and ternary language models to local programs over a Unix socket (docs/protocol.md).',
     )
     .exitOverride()
     .option(
@@ -62,8 +62,26 @@ export function readCommandLine(argv: readonly string[], version: () => string):
     )
     .option(
       '--context <n>',
-      "tokens that a request may reach, prompt included (default: the model's maximum)",
+      "tokens that a request may reach, prompt included (default: the model's maximum); a ternary model's sessions have room for as many",
       integer,
+    )
+    .addOption(
+      new Option(
+        '--kv <precision>',
+        'ternary models: how keys and values are kept (default: f32); f16 halves them, and is another model than f32',
+      ).choices(['f32', 'f16']),
+    )
+    .addOption(
+      new Option(
+        '--memory <mode>',
+        'ternary models: low keeps no F16 table in memory and reads its rows from the file, with the same bits (default: normal)',
+      ).choices(['normal', 'low']),
+    )
+    .addOption(
+      new Option(
+        '--contract <rule>',
+        'ternary models: how activations are rounded (default: bitnet, as they were trained)',
+      ).choices(['bitnet', 'hyphae']),
     )
     .option(
       '--prefix-cache <MiB>',

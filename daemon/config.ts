@@ -3,6 +3,7 @@ import {
   checkSocketPath,
   defaultSocketPath,
   describeIssue,
+  describePath,
   SpikedError,
   type NamePath,
 } from '../client/protocol/index.js';
@@ -83,7 +84,23 @@ export const settings = z.strictObject({
     .min(1)
     .max(1 << 20)
     .optional()
-    .describe("tokens that a request may reach, prompt included, instead of the model's own maximum"),
+    .describe(
+      "tokens that a request may reach, prompt included, instead of the model's own maximum; a ternary model's sessions have room for as many",
+    ),
+  kv: z
+    .enum(['f32', 'f16'])
+    .default('f32')
+    .describe('ternary models: how keys and values are kept; f16 halves them, and is another model than f32'),
+  memory: z
+    .enum(['normal', 'low'])
+    .default('normal')
+    .describe(
+      'ternary models: low keeps no F16 table in memory and reads its rows from the file, with the same bits',
+    ),
+  contract: z
+    .enum(['bitnet', 'hyphae'])
+    .default('bitnet')
+    .describe('ternary models: how activations are rounded; bitnet is how they were trained'),
   prefixCacheMib: mebibytes
     .default(0)
     .describe(
@@ -133,6 +150,12 @@ export function readConfig(options: DaemonOptions, name?: NamePath): Config {
   if (!parsed.success) {
     throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options, name));
   }
+  const { memory, loading } = parsed.data;
+  if (memory === 'low' && loading === 'huge_pages')
+    throw new SpikedError(
+      'ERR_CONFIG_INVALID',
+      `${(name ?? describePath)(['memory'])}: expected "normal" beside ${(name ?? describePath)(['loading'])} huge_pages, which copies the whole file, found "low"`,
+    );
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();
   checkSocketPath(socketPath);
   return { ...parsed.data, socketPath };

@@ -61,6 +61,10 @@ export async function startDaemon(
     loading: config.loading,
     isa: config.isa,
     activations: config.activations,
+    context: config.contextTokens,
+    kv: config.kv,
+    memory: config.memory,
+    contract: config.contract,
     prefixCacheBytes: config.prefixCacheMib * 2 ** 20,
     ramBudgetBytes: config.ramBudgetBytes ?? automaticBudget(),
   });
@@ -142,8 +146,15 @@ async function openState(
       'ERR_MODEL_NOT_FOUND',
       `${modelSetting} ${config.models.join(', ')}: expected a .gguf file, found none`,
     );
-  const models = new ModelRegistry(engine, files, first.name, config.contextTokens, (path) =>
-    openModelTokenizer(path, { maxTextBytes: config.limits.max_text_bytes }),
+  const models = new ModelRegistry(
+    engine,
+    files,
+    first.name,
+    config.contextTokens,
+    (path) => openModelTokenizer(path, { maxTextBytes: config.limits.max_text_bytes }),
+    ({ name, path }) => {
+      log.warn({ model: name, path }, 'layout unverified');
+    },
   );
   for (const { path, name } of await files.initial()) {
     manager.status(`loading ${name}`);

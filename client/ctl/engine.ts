@@ -15,6 +15,11 @@ export interface PlaceOptions {
   cpus?: string | undefined;
   prefault?: true | undefined;
   hugePages?: true | undefined;
+  /** Of ternary models, as the three that follow. */
+  context?: number | undefined;
+  kv?: NativeEngineOptions['kv'];
+  memory?: NativeEngineOptions['memory'];
+  contract?: NativeEngineOptions['contract'];
 }
 
 export interface EngineOptions extends PlaceOptions {
@@ -36,7 +41,7 @@ export function withThreads(command: Command, meaning = 'threads that compute'):
     });
 }
 
-/** Adds what every command with an engine of its own takes: `--threads`, `--cpus`, `--prefault`, `--huge-pages`. */
+/** Adds what every command with an engine of its own takes: where it computes, how weights come into memory, and what ternary models can choose. */
 export function withEngine(command: Command): Command {
   return withThreads(command)
     .option(
@@ -44,12 +49,39 @@ export function withEngine(command: Command): Command {
       'CPUs of the threads, such as 4-7, or none to leave them to the system (default: the big cores, where cores differ)',
     )
     .option('--prefault', 'read the whole model into memory first')
-    .option('--huge-pages', 'copy the model into memory of huge pages');
+    .option('--huge-pages', 'copy the model into memory of huge pages')
+    .option(
+      '--context <n>',
+      "ternary models: positions that a sequence has room for (default: the model's)",
+      integer(1, 1 << 20),
+    )
+    .addOption(
+      new Option(
+        '--kv <precision>',
+        'ternary models: how keys and values are kept (default: f32); f16 halves them, and is another model than f32',
+      ).choices(['f32', 'f16']),
+    )
+    .addOption(
+      new Option(
+        '--memory <mode>',
+        'ternary models: low keeps no F16 table in memory and reads its rows from the file, with the same bits (default: normal)',
+      )
+        .choices(['normal', 'low'])
+        .conflicts('hugePages'),
+    )
+    .addOption(
+      new Option(
+        '--contract <rule>',
+        'ternary models: how activations are rounded (default: bitnet, as the model was trained)',
+      ).choices(['bitnet', 'hyphae']),
+    );
 }
 
 /** The options of an engine that computes where these say. */
-export function engineOf({ threads, cpus, prefault, hugePages }: PlaceOptions): NativeEngineOptions {
-  return { threads, cpus, loading: hugePages ? 'huge_pages' : prefault ? 'prefault' : 'readahead' };
+export function engineOf(options: PlaceOptions): NativeEngineOptions {
+  const { threads, cpus, prefault, hugePages, context, kv, memory, contract } = options;
+  const loading = hugePages ? 'huge_pages' : prefault ? 'prefault' : 'readahead';
+  return { threads, cpus, loading, context, kv, memory, contract };
 }
 
 /** Adds `--activations`: what the blocks' dense products take. */

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { describeModel, digestModel } from '../../native/host/index.js';
-import type { MetadataEntry, ModelDigest, ModelFile } from '../../native/host/index.js';
+import { describeModel, digestedLayout, digestModel } from '../../native/host/index.js';
+import type { Layout, MetadataEntry, ModelDigest, ModelFile } from '../../native/host/index.js';
 import { SpikedError } from '../protocol/errors.js';
 import { printJson, printLine, table } from './output.js';
 
@@ -26,8 +26,9 @@ async function inspect(path: string, options: InspectOptions): Promise<void> {
       `${path}: expected a declared SHA-256 of the data, found none`,
     );
   const digest = await digestModel(file);
-  if (options.json) await printJson(toMachine(file, digest, options.verify === true));
-  else await printLine(toPeople(file, digest));
+  const layout = await layoutOf(file);
+  if (options.json) await printJson(toMachine(file, digest, layout, options.verify === true));
+  else await printLine(toPeople(file, digest, layout));
   if (options.verify && digest.matches === false)
     throw new SpikedError(
       'ERR_CHECK_FAILED',
@@ -35,7 +36,13 @@ async function inspect(path: string, options: InspectOptions): Promise<void> {
     );
 }
 
-function toMachine(file: ModelFile, digest: ModelDigest, verify: boolean): object {
+/** Nothing in an I2_S file says how its weights are laid out: only a published one is known. */
+function layoutOf(file: ModelFile): Promise<Layout> {
+  const ternary = file.tensors.some(({ type }) => type === 'I2_S');
+  return ternary ? digestedLayout(file.path, new AbortController().signal) : Promise.resolve('stated');
+}
+
+function toMachine(file: ModelFile, digest: ModelDigest, layout: Layout, verify: boolean): object {
   return {
     file: file.path,
     gguf_version: file.version,
@@ -46,6 +53,7 @@ function toMachine(file: ModelFile, digest: ModelDigest, verify: boolean): objec
     data_sha256: digest.dataSha256,
     declared_sha256: file.dataSha256 ?? null,
     verified: verify ? digest.matches === true : null,
+    layout,
     metadata: Object.fromEntries(ownMetadata(file).map(([key, entry]) => [key, machineValue(entry)])),
     tensors: inFileOrder(file).map((tensor) => ({
       name: tensor.name,
@@ -61,7 +69,16 @@ function toMachine(file: ModelFile, digest: ModelDigest, verify: boolean): objec
   };
 }
 
-function toPeople(file: ModelFile, digest: ModelDigest): string {
+const layoutText = {
+  stated: [],
+  unread: [],
+  known: ['layout: known, this is a published file'],
+  unverified: [
+    'layout unverified: this is no published file, and nothing in it says how its I2_S weights lie',
+  ],
+} as const satisfies Record<Layout, readonly string[]>;
+
+function toPeople(file: ModelFile, digest: ModelDigest, layout: Layout): string {
   const head = ['tensor', 'type', 'shape', 'layout', 'scale', 'bytes', 'sha256'];
   const rows = inFileOrder(file).map((tensor) => [
     tensor.name,
@@ -83,6 +100,7 @@ function toPeople(file: ModelFile, digest: ModelDigest): string {
     table([head, ...rows], ['left', 'left', 'left', 'left', 'left', 'right']),
     '',
     `data: ${dataBytes} bytes, SHA-256 ${digest.dataSha256} (${verdict})`,
+    ...layoutText[layout],
   ].join('\n');
 }
 

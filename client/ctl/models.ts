@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { connect } from '../index.js';
+import { connect, type ModelInfoMessage } from '../index.js';
 import { printJson, printLine, table } from './output.js';
 
 export function modelsCommand(): Command {
@@ -8,6 +8,11 @@ export function modelsCommand(): Command {
     .option('--socket <path>', 'socket of the daemon')
     .option('--json', 'one JSON object')
     .action(models);
+}
+
+/** A ternary model has no form of its own, and perhaps a warning. */
+function formOf({ form, architecture, weights, warnings }: ModelInfoMessage): string {
+  return [`${form || architecture} ${weights}`, ...warnings].join(', ');
 }
 
 async function models(options: { socket?: string; json?: true }): Promise<void> {
@@ -21,7 +26,7 @@ async function models(options: { socket?: string; json?: true }): Promise<void> 
     model.name,
     model.loaded ? 'loaded' : '-',
     model.default ? 'default' : '-',
-    model.info === undefined ? '-' : `${model.info.form} ${model.info.weights}`,
+    model.info === undefined ? '-' : formOf(model.info),
     String(model.file_size_bytes),
     model.path,
   ]);

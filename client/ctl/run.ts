@@ -6,7 +6,7 @@ import { SpikedError, type GenerateParams, type Generation } from '../index.js';
 import { reachDaemon } from './daemon/reach.js';
 import { exitCode } from './exit.js';
 import { decimal, integer } from './options.js';
-import { toJson } from './output.js';
+import { remark, toJson } from './output.js';
 import { samplingParams, withSampling, type SamplingOptions } from './sampling.js';
 import { streamGeneration } from './stream-generation.js';
 
@@ -79,6 +79,8 @@ async function run(prompt: string, options: RunOptions): Promise<void> {
     const interrupted = cancelOnInterrupt(generation);
     const result = await streamGeneration(generation, options.json === true);
     if (trace) await closeTrace(trace);
+    // At the end, when a file that takes seconds to read has been read.
+    for (const warning of await daemon.warnings()) remark(`warning: ${warning}`);
     if (interrupted()) process.exitCode = exitCode.interrupted;
     else if (result.stop_reason === 'cancelled')
       throw new SpikedError('ERR_SHUTTING_DOWN', 'the daemon cancelled the generation before its end');

@@ -36,6 +36,7 @@ const modelInfo = z.object({
   embed_dim: field.count,
   n_layers: field.count,
   n_heads: field.count,
+  n_kv_heads: field.count,
   head_dim: field.count,
   ffn_dim: field.count,
   max_context: field.count,
@@ -54,6 +55,8 @@ const modelInfo = z.object({
   tokenizer_kind: z.enum(['sentencepiece', 'byte_bpe']).nullable(),
   /** Whether it takes `messages`. */
   chat: z.boolean(),
+  /** What to know before its answers are trusted: `layout unverified` (docs/model-file.md, "BitNet"). */
+  warnings: z.array(z.string()),
 });
 
 /** Daemon, build, machine, limits in force, loaded models. */
@@ -68,6 +71,12 @@ const serverInfo = {
     numerics_version: field.count,
     isa: z.string(),
     activations: z.enum(['f32', 'i16', 'i8']),
+    /** Of ternary models, as the two that follow: how keys and values are kept. */
+    kv: z.enum(['f32', 'f16']),
+    /** `low`: F16 tables stay on disk. */
+    memory: z.enum(['normal', 'low']),
+    /** How activations are rounded. */
+    contract: z.enum(['bitnet', 'hyphae']),
     isas: z.array(z.object({ name: z.string(), supported: z.boolean() })),
     threads: field.count,
     /** CPUs that the threads keep to, `4-7`; `none` where the system places them. */

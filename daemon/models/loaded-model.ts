@@ -1,6 +1,20 @@
 import { SpikedError, type ModelInfoMessage } from '../../client/protocol/index.js';
-import type { ModelInfo, NativeModel, Tokenizer } from '../../native/host/index.js';
+import {
+  digestedLayout,
+  layoutOf,
+  type Layout,
+  type ModelInfo,
+  type NativeModel,
+  type Tokenizer,
+} from '../../native/host/index.js';
 import { hasChatForm } from '../text/chat.js';
+
+const layoutWarnings = {
+  stated: [],
+  known: [],
+  unread: ['layout not verified yet'],
+  unverified: ['layout unverified'],
+} as const satisfies Record<Layout, readonly string[]>;
 
 /** A model in memory and the count of requests that use it. */
 export class LoadedModel {
@@ -9,6 +23,8 @@ export class LoadedModel {
   private users = 0;
   private onUnused: () => void = () => undefined;
   private closing: Promise<void> | null = null;
+  private readonly closed = new AbortController();
+  private layout: Layout;
 
   constructor(
     readonly name: string,
@@ -21,6 +37,24 @@ export class LoadedModel {
     readonly file: string,
   ) {
     this.stopIds = new Set(tokenizer?.pieces.stopIds);
+    this.layout = layoutOf(native.info);
+  }
+
+  /**
+   * Finds out whether the file is a published one, where nothing in it says how its weights are laid out: at once, or by its digest.
+   *
+   * @returns whether it stays unverified
+   */
+  async verifyLayout(): Promise<boolean> {
+    if (this.layout === 'unread') {
+      try {
+        this.layout = await digestedLayout(this.path, this.closed.signal);
+        if (this.layout === 'known') this.native.checkFile(); // what was read is what was loaded
+      } catch {
+        this.layout = 'unverified';
+      }
+    }
+    return this.layout === 'unverified';
   }
 
   get busy(): boolean {
@@ -57,6 +91,7 @@ export class LoadedModel {
       tokenizer: this.tokenizer !== null,
       tokenizer_kind: this.tokenizer?.pieces.kind ?? null,
       chat: hasChatForm(this),
+      warnings: [...layoutWarnings[this.layout]],
     };
   }
 
@@ -65,6 +100,7 @@ export class LoadedModel {
   }
 
   private async free(): Promise<void> {
+    this.closed.abort();
     this.native.close();
     await this.tokenizer?.close();
   }
@@ -73,7 +109,7 @@ export class LoadedModel {
 function describeModel(
   info: ModelInfo,
   contextLimit: number,
-): Omit<ModelInfoMessage, 'tokenizer' | 'tokenizer_kind' | 'chat'> {
+): Omit<ModelInfoMessage, 'tokenizer' | 'tokenizer_kind' | 'chat' | 'warnings'> {
   return {
     architecture: info.architecture,
     form: info.form,
@@ -85,6 +121,7 @@ function describeModel(
     embed_dim: info.embedDim,
     n_layers: info.nLayers,
     n_heads: info.nHeads,
+    n_kv_heads: info.nKvHeads,
     head_dim: info.headDim,
     ffn_dim: info.ffnDim,
     max_context: info.maxContext,

@@ -25,6 +25,8 @@ export class ModelRegistry {
     private readonly defaultName: string | null,
     private readonly context: number | undefined,
     private readonly openTokenizer: OpenTokenizer,
+    /** Told once of a model whose layout nothing vouches for. */
+    private readonly onUnverified: (model: LoadedModel) => void,
   ) {}
 
   get names(): string[] {
@@ -161,6 +163,9 @@ export class ModelRegistry {
       const before = this.loaded.get(model.name);
       this.loaded.set(model.name, model);
       if (before) void this.retire(before);
+      void model.verifyLayout().then((unverified) => {
+        if (unverified && !this.closed) this.onUnverified(model);
+      });
       return model;
     }
     throw new SpikedError(

@@ -1,6 +1,10 @@
 #include "model_info.h"
 
+#include <string_view>
+
 namespace spiked::addon {
+
+bool is_ternary(const spiked_model_info& info) { return std::string_view(info.weights) == "i2_s"; }
 
 Napi::Object model_info(Napi::Env env, const spiked_model_info& info) {
   const auto number = [env](auto value) { return Napi::Number::New(env, static_cast<double>(value)); };

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "head.h"
+#include "model_info.h"
 
 namespace spiked::addon {
 namespace {
@@ -36,6 +37,8 @@ TraceOptions TraceOptions::read(ArgReader& args, const Napi::Object& options, co
   out.block_out = asked("blockOut", true);
   out.spikes = asked("spikes", false);
   out.dense_inputs = asked("denseInputs", false);
+  out.codes = asked("codes", false);
+  out.final_norm = asked("finalNorm", false);
   return out;
 }
 
@@ -44,20 +47,22 @@ ForwardJob::ForwardJob(Napi::Env env, Session& session, std::vector<int32_t> ids
     : SessionJob(env, session, std::move(ids)),
       logits_mode_(logits_mode),
       options_(std::move(options)),
-      counts_(session.shape(), ids_.size()),
-      n_layers_(session.shape().n_layers),
-      embed_dim_(session.shape().embed_dim),
-      vocab_size_(session.shape().vocab_size) {}
+      shape_(session.shape()),
+      counts_(shape_, ids_.size()) {}
 
 bool ForwardJob::allocate() {
   const size_t n = ids_.size();
-  if (logits_mode_ == SPIKED_LOGITS_LAST && !logits_.allocate(vocab_size_)) return false;
-  if (logits_mode_ == SPIKED_LOGITS_ALL && !logits_.allocate(n * vocab_size_)) return false;
+  if (logits_mode_ == SPIKED_LOGITS_LAST && !logits_.allocate(shape_.vocab_size)) return false;
+  if (logits_mode_ == SPIKED_LOGITS_ALL && !logits_.allocate(n * shape_.vocab_size)) return false;
   if (!options_.wanted) return true;
-  if (!encoder_.allocate(n) || !mixer_.allocate(n_layers_ * n) || !ffn_.allocate(n_layers_ * n)) return false;
+  const size_t counted = is_ternary(shape_) ? 0 : n;
+  const size_t layers = shape_.n_layers * counted;
+  if (!encoder_.allocate(counted) || !mixer_.allocate(layers) || !ffn_.allocate(layers)) return false;
   if (options_.block_out && !block_out_.allocate(counts_.block)) return false;
   if (options_.spikes && !spikes_.allocate(counts_)) return false;
-  return !options_.dense_inputs || dense_inputs_.allocate(3 * counts_.block);
+  if (options_.dense_inputs && !dense_inputs_.allocate(3 * counts_.block)) return false;
+  if (options_.codes && !codes_.allocate(shape_, n)) return false;
+  return !options_.final_norm || final_norm_.allocate(n * shape_.embed_dim);
 }
 
 void ForwardJob::run() {
@@ -66,8 +71,18 @@ void ForwardJob::run() {
     return;
   }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  trace_ = {encoder_.data(), mixer_.data(), ffn_.data(), block_out_.data(),    kInfinity,
-            kInfinity,       kInfinity,     spikes_.c(), dense_inputs_.data(), options_.given.c()};
+  trace_.block_out = block_out_.data();
+  trace_.margin_encoder = trace_.margin_mixer = trace_.margin_ffn = kInfinity;
+  trace_.spikes = spikes_.c();
+  trace_.dense_inputs = dense_inputs_.data();
+  trace_.given = options_.given.c();
+  trace_.codes = codes_.c();
+  trace_.final_norm = final_norm_.data();
+  if (!is_ternary(shape_)) {  // without spikes there is nothing to count
+    trace_.active_encoder = encoder_.data();
+    trace_.active_mixer = mixer_.data();
+    trace_.active_ffn = ffn_.data();
+  }
   const bool traced = options_.wanted || !options_.given.encoder.empty();
   spiked_error error{};
   if (spiked_session_forward(handle_, ids_.data(), ids_.size(), logits_mode_, logits_.data(),
@@ -87,6 +102,8 @@ Napi::Value ForwardJob::trace_value(Napi::Env env) {
   trace["blockOut"] = block_out_.take(env);
   trace["spikes"] = spikes_.take(env);
   trace["denseInputs"] = dense_inputs_.take(env);
+  trace["codes"] = codes_.take(env);
+  trace["finalNorm"] = final_norm_.take(env);
   trace["marginEncoder"] = number(trace_.margin_encoder);
   trace["marginMixer"] = number(trace_.margin_mixer);
   trace["marginFfn"] = number(trace_.margin_ffn);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "codes.h"
 #include "job.h"
 #include "sampling.h"
 #include "session.h"
@@ -30,7 +31,8 @@ class SessionJob : public Job {
 
 /// What a forward records beside logits, and the decisions it is given.
 struct TraceOptions {
-  bool wanted = false, block_out = false, spikes = false, dense_inputs = false;
+  bool wanted = false, block_out = false, spikes = false, dense_inputs = false, codes = false,
+       final_norm = false;
   GivenSpikes given;
 
   /// Reads `trace` and `given` of ForwardOptions, addon-types.ts.
@@ -53,11 +55,12 @@ class ForwardJob : public SessionJob {
 
   int32_t logits_mode_;
   TraceOptions options_;
+  spiked_model_info shape_;
   SpikeCounts counts_;
-  size_t n_layers_, embed_dim_, vocab_size_;
   spiked_trace trace_{};
   SpikeBuffers spikes_;
-  Buffer<float> logits_, block_out_, dense_inputs_;
+  CodeBuffers codes_;
+  Buffer<float> logits_, block_out_, dense_inputs_, final_norm_;
   Buffer<int32_t> encoder_, mixer_, ffn_;
   uint64_t t_ns_ = 0;
 };

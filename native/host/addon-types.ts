@@ -183,14 +183,33 @@ export interface Spikes {
 
 export interface ForwardOptions {
   logits: LogitsMode;
-  /** Record spike counts, margins; `blockOut`, `spikes`, `denseInputs` too when asked. */
-  trace?: { blockOut: boolean; spikes?: boolean; denseInputs?: boolean } | undefined;
+  /**
+   * Record spike counts and margins; what else is asked for, too. `spikes` and `denseInputs` are of spiking models, `codes` and `finalNorm` of
+   * ternary ones: ERR_MODEL_UNSUPPORTED elsewhere.
+   */
+  trace?:
+    | { blockOut: boolean; spikes?: boolean; denseInputs?: boolean; codes?: boolean; finalNorm?: boolean }
+    | undefined;
   /** Decisions for these ids, used in place of the engine's own. */
   given?: Spikes | undefined;
 }
 
+/** What a ternary model's quantiser made of n positions; all layer-major. */
+export interface TernaryCodes {
+  /** [nLayers * n * embedDim] into q, k and v */
+  attnIn: Int8Array;
+  /** [nLayers * n * nHeads * headDim] into attn_output */
+  attnOut: Int8Array;
+  /** [nLayers * n * embedDim] into gate and up */
+  ffnIn: Int8Array;
+  /** [nLayers * n * ffnDim] into down */
+  ffnDown: Int8Array;
+  /** [nLayers * 4 * n] largest magnitude of those four rows, before any floor */
+  absmax: Float32Array;
+}
+
 export interface ForwardTrace {
-  /** [n] */
+  /** [n]; empty, as the two that follow, for a ternary model */
   activeEncoder: Int32Array;
   /** [nLayers * n], layer-major */
   activeMixer: Int32Array;
@@ -202,7 +221,11 @@ export interface ForwardTrace {
   spikes: Spikes | null;
   /** [nLayers * 3 * n * embedDim] inputs of q/k/v, of out, of up, before they are quantised; only when asked */
   denseInputs: Float32Array | null;
-  /** Smallest |z - threshold| of any neuron. */
+  /** Only when asked. */
+  codes: TernaryCodes | null;
+  /** [n * embedDim] what the head reads; only when asked */
+  finalNorm: Float32Array | null;
+  /** Smallest |z - threshold| of any neuron; Infinity where there are none. */
   marginEncoder: number;
   marginMixer: number;
   marginFfn: number;

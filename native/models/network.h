@@ -38,6 +38,7 @@ struct Facts {
   uint32_t vocab_size = 0, valid_vocab_size = 0, embed_dim = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0;
   uint32_t head_dim = 0, ffn_dim = 0;
   uint32_t max_context = 0;  ///< positions that the model was made for
+  uint32_t room = 0;         ///< positions that a sequence has room for; 0: no end
   uint32_t window = 0, n_anchors = 0;
   float threshold = 0, leak = 0;
   bool sparse_attn = false, dynamic_prior = false;

@@ -42,7 +42,7 @@ Status read_tokenizer(const GgufFile& file, Model& m) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine, const std::string& path) {
-  auto file = GgufFile::open(path, engine->loading, engine->ledger.get());
+  auto file = GgufFile::open(path, engine->loading, engine->ledger.get(), engine->network.low_memory);
   if (!file.ok()) return file.status();
   auto m = std::make_shared<Model>();
   m->engine = std::move(engine);

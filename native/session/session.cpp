@@ -58,6 +58,10 @@ void Session::reset() {
 Status Session::check_ids(const int32_t* ids, size_t n) const {
   if (n == 0) return {Code::ERR_PROMPT_EMPTY, "expected at least one token id, found none"};
   if (torn_) return {Code::ERR_CANCELLED, "the session ended in the middle of a pass; reset it first"};
+  // Here, before the first of several passes: nothing is fed.
+  if (const uint32_t room = model_->facts().room; room != 0 && sequence_->position + n > room)
+    return {Code::ERR_CONTEXT_FULL,
+            format("expected at most %u positions, found %zu and %zu more", room, sequence_->position, n)};
   for (size_t i = 0; i < n; ++i)
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= model_->facts().vocab_size)
       return {Code::ERR_TOKEN_UNKNOWN, format("token %zu: expected an id from 0 to %u, found %d", i,

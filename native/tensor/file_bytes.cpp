@@ -98,28 +98,48 @@ bool FileBytes::changed() const {
   return true;
 }
 
-Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger) {
+std::vector<FilePart> FileBytes::read_parts(std::span<const FilePart> unread) const {
+  const uint64_t page = page_bytes();
+  std::vector<FilePart> parts;
+  uint64_t begin = 0;
+  const auto up_to = [&](uint64_t end) {
+    if (begin < end) parts.push_back({begin, end});
+  };
+  for (const FilePart& out : unread) {
+    // Pages that hold something else, too, are read.
+    const uint64_t first = (out.begin + page - 1) / page * page, last = out.end / page * page;
+    if (first >= last) continue;
+    up_to(first);
+    begin = last;
+  }
+  up_to(size_);
+  return parts;
+}
+
+Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger,
+                       std::span<const FilePart> unread) {
+  const std::vector<FilePart> parts = read_parts(unread);
   if (ledger != nullptr) {
     const Memory use = loading == Loading::kHugePages ? Memory::kCopies : Memory::kWeights;
-    auto reserved = ledger->reserve(use, size_, path);
+    uint64_t n_bytes = 0;
+    for (const FilePart& part : parts) n_bytes += part.end - part.begin;
+    auto reserved = ledger->reserve(use, n_bytes, path);
     if (!reserved.ok()) return reserved.status();
     reserved_ = reserved.take();
   }
   switch (loading) {
     case Loading::kReadahead:
       // A hint: what it cannot do, page faults will.
-      madvise(data_, size_, MADV_WILLNEED);
+      for (const FilePart& part : parts) madvise(data_ + part.begin, part.end - part.begin, MADV_WILLNEED);
       break;
     case Loading::kPrefault:
-      if (madvise(data_, size_, MADV_POPULATE_READ) == 0) break;
-      if (errno != EINVAL) return io_error(path, "reading failed", errno);
-      touch(data_, size_);
+      for (const FilePart& part : parts) SPIKED_TRY(prefault(part, path));
       break;
     case Loading::kHugePages:
       SPIKED_TRY(copy(path));
       break;
     case Loading::kLocked:
-      SPIKED_TRY(lock(path));
+      for (const FilePart& part : parts) SPIKED_TRY(lock(part, path));
       break;
     case Loading::kOnDemand:
       break;
@@ -127,16 +147,26 @@ Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger)
   return {};
 }
 
-Status FileBytes::lock(const std::string& path) const {
-  if (mlock(data_, size_) == 0) return {};
+Status FileBytes::prefault(const FilePart& part, const std::string& path) const {
+  uint8_t* begin = data_ + part.begin;
+  const uint64_t n_bytes = part.end - part.begin;
+  if (madvise(begin, n_bytes, MADV_POPULATE_READ) == 0) return {};
+  if (errno != EINVAL) return io_error(path, "reading failed", errno);
+  touch(begin, n_bytes);
+  return {};
+}
+
+Status FileBytes::lock(const FilePart& part, const std::string& path) const {
+  const uint64_t n_bytes = part.end - part.begin;
+  if (mlock(data_ + part.begin, n_bytes) == 0) return {};
   const int error = errno;
   rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= size_)
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= n_bytes)
     return {Code::ERR_NO_MEMORY, path + ": locking it in memory: " + std::strerror(error)};
   return {Code::ERR_NO_MEMORY,
           format("%s: locking it in memory: expected leave to lock %llu bytes, found %llu (RLIMIT_MEMLOCK: "
                  "LimitMEMLOCK= in a unit, ulimit -l in a shell)",
-                 path.c_str(), static_cast<unsigned long long>(size_),
+                 path.c_str(), static_cast<unsigned long long>(n_bytes),
                  static_cast<unsigned long long>(limit.rlim_cur))};
 }
 

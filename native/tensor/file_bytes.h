@@ -2,7 +2,9 @@
 #include <time.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/ledger.h"
 #include "base/status.h"
@@ -19,6 +21,11 @@ enum class Loading : int32_t {
   kOnDemand = 4    ///< mapped; pages are read when they are touched
 };
 
+/// Part of a file, [begin, end).
+struct FilePart {
+  uint64_t begin, end;
+};
+
 /// A regular file's bytes, read-only, at a page boundary; given back at the end.
 class FileBytes {
  public:
@@ -31,9 +38,12 @@ class FileBytes {
   static Result<FileBytes> map(const std::string& path);
 
   /// Brings the bytes into memory as told, if the ledger (null: none) has room for them; the address may change.
+  ///
+  /// unread  in order, without overlaps: parts that nobody is going to read through data(); they stay on disk and are not counted. A copy has none
   /// Errors: ERR_RAM_BUDGET; ERR_NO_MEMORY when a copy does not fit what the machine has available, or the process may not lock so much;
   /// ERR_FILE_IO when the file shrank meanwhile.
-  Status load(Loading loading, const std::string& path, Ledger* ledger = nullptr);
+  Status load(Loading loading, const std::string& path, Ledger* ledger = nullptr,
+              std::span<const FilePart> unread = {});
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
@@ -43,7 +53,10 @@ class FileBytes {
 
  private:
   Status copy(const std::string& path);
-  Status lock(const std::string& path) const;
+  Status lock(const FilePart& part, const std::string& path) const;
+  Status prefault(const FilePart& part, const std::string& path) const;
+  /// What is left of the file, in whole pages (but for the end).
+  std::vector<FilePart> read_parts(std::span<const FilePart> unread) const;
   void close();
 
   Reservation reserved_;

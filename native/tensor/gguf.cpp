@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tensor/gguf_cursor.h"
+#include "tensor/matrix.h"
 
 namespace spiked {
 namespace {
@@ -117,10 +118,10 @@ const char* gguf_type_name(uint32_t type) {
 }
 
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path, Loading loading,
-                                                       Ledger* ledger) {
+                                                       Ledger* ledger, bool f16_on_disk) {
   std::shared_ptr<GgufFile> file(new GgufFile(path));
   SPIKED_TRY(file->map());
-  const Status status = file->read(loading, ledger);
+  const Status status = file->read(loading, ledger, f16_on_disk);
   // First: what was found in a file that changed says nothing.
   SPIKED_TRY(file->unchanged());
   SPIKED_TRY(status);
@@ -134,11 +135,17 @@ Status GgufFile::unchanged() const {
                                             "or unreadable since; load it again"};
 }
 
-Status GgufFile::read(Loading loading, Ledger* ledger) {
+Status GgufFile::read(Loading loading, Ledger* ledger, bool f16_on_disk) {
   SPIKED_TRY(parse());
   SPIKED_TRY(check_ranges());
+  std::vector<FilePart> unread;
+  for (const GgufTensor& t : tensors_)
+    if (f16_on_disk && t.type == static_cast<uint32_t>(DType::kF16))
+      unread.push_back({offset_of(t.data), offset_of(t.data) + t.size_bytes});
+  std::sort(unread.begin(), unread.end(),
+            [](const FilePart& a, const FilePart& b) { return a.begin < b.begin; });
   // Only what proved to be a model is read whole.
-  SPIKED_TRY(bytes_.load(loading, path_, ledger));
+  SPIKED_TRY(bytes_.load(loading, path_, ledger, unread));
   if (base_ == bytes_.data()) return {};
   base_ = bytes_.data();
   SPIKED_TRY(parse());

@@ -54,11 +54,12 @@ struct GgufTensor {
 /// counts, lengths, types, alignment, ranges, overlaps, duplicates. Thread-safe once open.
 class GgufFile {
  public:
+  /// f16_on_disk  nobody is going to read F16 tensors through the mapping (but by RowFile): they are not brought into memory. Not with a copy
   /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_MODEL_FILE_CHANGED meanwhile;
   /// ERR_RAM_BUDGET, ERR_NO_MEMORY (FileBytes::load).
   static Result<std::shared_ptr<const GgufFile>> open(const std::string& path,
                                                       Loading loading = Loading::kOnDemand,
-                                                      Ledger* ledger = nullptr);
+                                                      Ledger* ledger = nullptr, bool f16_on_disk = false);
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
@@ -79,7 +80,7 @@ class GgufFile {
 
  private:
   explicit GgufFile(std::string path) : path_(std::move(path)) {}
-  Status read(Loading loading, Ledger* ledger);
+  Status read(Loading loading, Ledger* ledger, bool f16_on_disk);
   Status map();
   Status parse();
   Status check_ranges();

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { assert, suite } from '../tools/suite.js';
+import { encode } from '../tensor/gguf-draft.js';
+import { tinyBitnet } from '../tensor/tiny-bitnet.js';
 import { scratch, synthModel } from './helpers/models.js';
 import { failure, json, output } from './helpers/spikectl.js';
 
@@ -35,6 +37,22 @@ test('digests are those of the bytes in the file', async () => {
   assert.ok(tensors.length > 40);
   for (const { name, offset_bytes: from, size_bytes: size, sha256: digest } of tensors)
     assert.is(digest, sha256(bytes.subarray(from, from + size)), name);
+});
+
+test('an I2_S file states no layout, and is called unverified', async () => {
+  const path = scratch('ternary.gguf');
+  writeFileSync(path, encode(tinyBitnet()));
+  const found = await json(['inspect', path]);
+  assert.is(found['layout'], 'unverified');
+  assert.is(found['declared_sha256'], null);
+  const product = (found['tensors'] as Tensor[]).find(({ name }) => name === 'blk.1.ffn_down.weight');
+  assert.equal([product?.type, product?.shape, product?.layout], ['I2_S', null, null]);
+  assert.is(product?.size_bytes, (128 * 256) / 4 + 32);
+  const text = await output(['inspect', path]);
+  assert.match(text, /blk\.1\.ffn_down\.weight +I2_S +\[128, 256\]/);
+  assert.match(text, /layout unverified: this is no published file/);
+  assert.is((await json(['inspect', model]))['layout'], 'stated');
+  await failure(['inspect', path, '--verify'], 1, 'ERR_MODEL_INVALID');
 });
 
 test('tensors show logical shape, layout and scale', async () => {

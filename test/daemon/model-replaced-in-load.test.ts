@@ -36,7 +36,14 @@ async function registry(meanwhile: () => Promise<void> | void): Promise<ModelReg
     await meanwhile();
     return openModelTokenizer(file);
   };
-  return new ModelRegistry(engine, await ModelFiles.open([path], 'models'), 'model', undefined, open);
+  return new ModelRegistry(
+    engine,
+    await ModelFiles.open([path], 'models'),
+    'model',
+    undefined,
+    open,
+    () => undefined,
+  );
 }
 
 test('weights and tokenizer are always those of one file', async () => {

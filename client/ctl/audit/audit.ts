@@ -48,8 +48,8 @@ export function audit(path: string, options: AuditOptions): Promise<AuditReport[
 }
 
 /** Without `activations`, which is a list here. */
-function placeOf({ threads, cpus, prefault, hugePages }: AuditOptions): PlaceOptions {
-  return { threads, cpus, prefault, hugePages };
+function placeOf({ activations: _, ...place }: AuditOptions): PlaceOptions {
+  return place;
 }
 
 async function subjectsOf(path: string, model: NativeModel, options: AuditOptions): Promise<Subject[]> {

@@ -1,6 +1,7 @@
 import type { NativeModel, ReferenceResult, Spikes } from '../../../native/host/index.js';
 import { SpikedError } from '../../protocol/errors.js';
 import type { GoldenCase, GoldenSequence } from '../golden/case.js';
+import type { Values } from '../golden/compare.js';
 import { logitError, runReference, type LogitError } from './runs.js';
 import { freeSpikes, placeOf, sitesOf, type Place, type Site } from './spikes.js';
 
@@ -119,7 +120,7 @@ function firstDeparture(
   return null;
 }
 
-function values(golden: GoldenCase, sequence: GoldenSequence, name: string): Float32Array | Int32Array {
+function values(golden: GoldenCase, sequence: GoldenSequence, name: string): Values {
   const found = sequence.get(name)?.values;
   if (found !== undefined) return found;
   throw new SpikedError(

@@ -12,6 +12,8 @@ export interface Reached {
   client: Client;
   /** The loaded model to ask for: undefined is the daemon's default. */
   model: string | undefined;
+  /** What is to be known of the model before its answers are trusted. */
+  warnings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ export async function reachDaemon(options: { socket?: string; model?: string }):
   if (running === undefined) return startOwn(model, 'no daemon is running');
   try {
     const name = model === undefined ? undefined : (await running.loadModel(model)).name;
-    return { client: running, model: name, close: () => running.close() };
+    return reached(running, name, () => running.close());
   } catch (error) {
     await running.close();
     const elsewhere =
@@ -51,7 +53,17 @@ async function startOwn(model: string | undefined, why: string): Promise<Reached
     throw new SpikedError('ERR_FILE_NOT_FOUND', `${file}: expected a model file, found none`);
   const daemon = await startPrivateDaemon(file);
   remark(`${why}: started a private one (pid ${daemon.pid}) for this command`);
-  return { client: daemon.client, model: undefined, close: () => daemon.stop() };
+  return reached(daemon.client, undefined, () => daemon.stop());
+}
+
+function reached(client: Client, model: string | undefined, close: () => Promise<void>): Reached {
+  const warnings = async () => {
+    // A daemon that leaves now has answered what matters.
+    const models = await client.listModels().catch(() => []);
+    const asked = models.find((entry) => (model === undefined ? entry.default : entry.name === model));
+    return asked?.info?.warnings ?? [];
+  };
+  return { client, model, warnings, close };
 }
 
 function isPath(model: string): boolean {

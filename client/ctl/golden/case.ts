@@ -49,7 +49,7 @@ export interface GoldenCase {
  * @throws SpikedError ERR_INVALID_ARGUMENT when the model has other dimensions than the case, or int4mix weights
  */
 export async function readCase(folder: string, info: ModelInfo): Promise<GoldenCase> {
-  const found = await readIndex(join(folder, 'index.json'));
+  const found = await readIndex(join(folder, 'index.json'), index);
   requireSameShape(folder, found, info);
   if (info.weights === 'int4mix')
     throw new SpikedError(
@@ -72,7 +72,8 @@ export async function readCase(folder: string, info: ModelInfo): Promise<GoldenC
   };
 }
 
-async function readIndex(path: string): Promise<CaseIndex> {
+/** @throws SpikedError ERR_INVALID_ARGUMENT naming the key, when a case's index is not of this form */
+export async function readIndex<T>(path: string, form: z.ZodType<T>): Promise<T> {
   let value: unknown;
   try {
     value = JSON.parse(await readFile(path, 'utf8'));
@@ -81,7 +82,7 @@ async function readIndex(path: string): Promise<CaseIndex> {
       throw new SpikedError('ERR_INVALID_ARGUMENT', `${path}: expected JSON, found ${error.message}`);
     throw error;
   }
-  const parsed = index.safeParse(value);
+  const parsed = form.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new SpikedError(
@@ -91,7 +92,7 @@ async function readIndex(path: string): Promise<CaseIndex> {
 }
 
 function requireSameShape(folder: string, { config }: CaseIndex, info: ModelInfo): void {
-  const pairs: [string, number, number][] = [
+  requireSame(folder, info, [
     ['vocab_size', config.vocab_size, info.vocabSize],
     ['embed_dim', config.embed_dim, info.embedDim],
     ['n_layers', config.n_layers, info.nLayers],
@@ -105,7 +106,15 @@ function requireSameShape(folder: string, { config }: CaseIndex, info: ModelInfo
       info.window,
     ],
     ['n_global_anchors', config.n_global_anchors, info.nAnchors],
-  ];
+  ]);
+}
+
+/** @throws SpikedError ERR_INVALID_ARGUMENT for the first of [key, expected, found] that differs */
+export function requireSame(
+  folder: string,
+  info: ModelInfo,
+  pairs: readonly (readonly [string, number, number])[],
+): void {
   for (const [key, expected, found] of pairs)
     if (expected !== found)
       throw new SpikedError(

@@ -1,4 +1,4 @@
-export type Values = Float32Array | Int32Array;
+export type Values = Float32Array | Int32Array | Int8Array;
 
 export interface Difference {
   maxAbs: number;

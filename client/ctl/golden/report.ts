@@ -1,6 +1,7 @@
 import { table } from '../output.js';
 import type { SamplingReport } from './sampling.js';
 import type { Comparison, SequenceReport } from './sequence.js';
+import type { TernaryComparison, TernaryReport } from './ternary-sequence.js';
 
 export function sequenceTable(reports: SequenceReport[]): string {
   const head = ['sequence', 'robust', 'max abs error', 'mean abs', 'top-1', 'top-5', 'margin', 'result'];
@@ -16,6 +17,45 @@ export function sequenceTable(reports: SequenceReport[]): string {
   ]);
   const text = table([head, ...rows], ['left', 'left', 'right', 'right', 'right', 'right', 'right']);
   return [text, ...reports.flatMap(details)].join('\n');
+}
+
+export function ternaryTable(reports: TernaryReport[]): string {
+  const head = ['sequence', 'kv', 'contract', 'robust', 'logits', 'beyond', 'first other code', 'result'];
+  const rows = reports.map((report) => {
+    const logits = report.comparisons.filter(({ name }) => name.endsWith('logits'));
+    const codes = report.comparisons.filter(({ name }) => name.startsWith('q_'));
+    const flips = codes.flatMap(({ first }) => (first === null ? [] : [first]));
+    return [
+      report.tag,
+      report.kv,
+      report.contract,
+      `${report.robust_positions} of ${report.positions}`,
+      Math.max(0, ...logits.map(({ error }) => error)).toExponential(2),
+      Math.max(0, ...logits.map(({ error_beyond: error }) => error)).toExponential(2),
+      flips.length === 0 ? 'none' : `position ${Math.min(...flips)}`,
+      report.passed ? 'pass' : 'FAIL',
+    ];
+  });
+  const text = table([head, ...rows], ['left', 'left', 'left', 'right', 'right', 'right', 'right']);
+  return [text, ...reports.flatMap(ternaryDetails)].join('\n');
+}
+
+function ternaryDetails({ tag, comparisons, splits_different: splits }: TernaryReport): string[] {
+  const lines = comparisons
+    .filter((comparison) => !comparison.passed)
+    .map((comparison) => `  ${tag}: ${showTernary(comparison)}`);
+  if (splits.length > 0) lines.push(otherBits(tag, splits));
+  return lines;
+}
+
+function showTernary({ name, error, first, held }: TernaryComparison): string {
+  const exact = name.startsWith('q_') || name === 'greedy_ids';
+  const what = exact ? `up to ${error} a position differ` : `off by up to ${error.toExponential(2)}`;
+  return `${name}: ${what} in the ${held} positions that should agree, from position ${first ?? 0}`;
+}
+
+function otherBits(tag: string, splits: readonly string[]): string {
+  return `  ${tag}: other bits when the prompt is fed as ${splits.join(', ')}`;
 }
 
 export function samplingTable(reports: SamplingReport[]): string {
@@ -40,8 +80,7 @@ function details(report: SequenceReport): string[] {
   const lines = report.comparisons
     .filter((comparison) => !comparison.passed)
     .map((comparison) => `  ${report.tag}: ${show(comparison)}`);
-  if (report.splits_different.length > 0)
-    lines.push(`  ${report.tag}: other bits when the prompt is fed as ${report.splits_different.join(', ')}`);
+  if (report.splits_different.length > 0) lines.push(otherBits(report.tag, report.splits_different));
   return lines;
 }
 

@@ -1,4 +1,4 @@
-import type { NativeModel, NativeSession } from '../../../native/host/index.js';
+import type { ModelInfo, NativeModel, NativeSession } from '../../../native/host/index.js';
 import { useSession } from '../engine.js';
 import { sameBits } from './compare.js';
 
@@ -12,6 +12,9 @@ export function splitsOf(n: number): number[][] {
   return splits.filter((split) => split.length > 1 && !seen.has(split.join()) && seen.add(split.join()));
 }
 
+/** What is left of a prompt where the engine does not show it: the logits of one more id. */
+const probe = (prompt: Int32Array): Int32Array => prompt.slice(0, 1);
+
 /** The splits whose logits or state are not the same bits as those of the prompt fed at once, as text such as `7+7+1`. */
 export async function splitsThatDiffer(
   model: NativeModel,
@@ -20,15 +23,15 @@ export async function splitsThatDiffer(
 ): Promise<string[]> {
   const expected = await useSession(model, async (session) => {
     await session.forward(prompt, { logits: 'none' });
-    return stateOf(session);
+    return stateOf(session, model.info, probe(prompt));
   });
   const different: string[] = [];
   for (const split of splitsOf(prompt.length)) {
     const same = await useSession(model, async (session) => {
       const logits = await feed(session, prompt, split, whole.length / prompt.length);
+      const state = await stateOf(session, model.info, probe(prompt));
       return (
-        sameBits(logits, whole) &&
-        stateOf(session).every((part, i) => sameBits(part, expected[i] ?? new Float32Array()))
+        sameBits(logits, whole) && state.every((part, i) => sameBits(part, expected[i] ?? new Float32Array()))
       );
     });
     if (!same) different.push(split.length > 8 ? `${split[0]}x${split.length}` : split.join('+'));
@@ -52,6 +55,8 @@ async function feed(
   return logits;
 }
 
-function stateOf(session: NativeSession): Float32Array[] {
-  return [session.membrane(), session.decayState()];
+async function stateOf(session: NativeSession, info: ModelInfo, next: Int32Array): Promise<Float32Array[]> {
+  if (info.weights !== 'i2_s') return [session.membrane(), session.decayState()];
+  const { logits } = await session.forward(next, { logits: 'last' });
+  return logits ? [logits] : [];
 }

@@ -1,14 +1,15 @@
 import { InputFile } from '../../../export/input-file.js';
 import { readSafetensorsEntries } from '../../../export/safetensors.js';
 import { SpikedError } from '../../protocol/errors.js';
+import type { Values } from './compare.js';
 
 export interface GoldenTensor {
   shape: readonly number[];
-  values: Float32Array | Int32Array;
+  values: Values;
 }
 
 /**
- * Every tensor of a safetensors file of reference data, which holds F32 and I32 only.
+ * Every tensor of a safetensors file of reference data, which holds F32, I32 and I8 only.
  *
  * @throws SpikedError ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_CHECKPOINT_INVALID, ERR_CHECKPOINT_TENSOR
  */
@@ -17,13 +18,13 @@ export async function readTensors(path: string): Promise<Map<string, GoldenTenso
   try {
     const tensors = new Map<string, GoldenTensor>();
     for (const { name, dtype, shape, begin, end } of await readSafetensorsEntries(file)) {
-      if (dtype !== 'f32' && dtype !== 'i32')
+      if (dtype !== 'f32' && dtype !== 'i32' && dtype !== 'i8')
         throw new SpikedError(
           'ERR_CHECKPOINT_TENSOR',
-          `${path}: tensor "${name}": expected f32 or i32, found ${dtype}`,
+          `${path}: tensor "${name}": expected f32, i32 or i8, found ${dtype}`,
         );
-      const count = (end - begin) / 4;
-      const values = dtype === 'f32' ? new Float32Array(count) : new Int32Array(count);
+      const Type = { f32: Float32Array, i32: Int32Array, i8: Int8Array }[dtype];
+      const values = new Type((end - begin) / Type.BYTES_PER_ELEMENT);
       await file.readInto(new Uint8Array(values.buffer), begin);
       tensors.set(name, { shape, values });
     }

@@ -15,7 +15,7 @@ Facts facts_of(const Config& c, const Weights& w) {
   f.n_kv_heads = c.n_kv_heads;
   f.head_dim = c.head_dim;
   f.ffn_dim = c.ffn_dim;
-  f.max_context = c.context;
+  f.max_context = f.room = c.context;
   f.n_parameters = w.n_parameters;
   return f;
 }

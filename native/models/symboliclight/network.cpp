@@ -99,14 +99,14 @@ uint64_t Network::dense_bytes() const {
 Result<std::unique_ptr<const spiked::Network>> open(const GgufFile& file, const NetworkOptions& options) {
   auto config = Config::read(file);
   if (!config.ok()) return config.status();
-  const char* unfit = options.kv_f16       ? "F16 keys and values"
-                      : options.low_memory ? "low memory mode"
+  const char* unfit = options.kv_f16       ? "kv \"f16\""
+                      : options.low_memory ? "memory \"low\""
                       : options.half_away  ? "contract \"hyphae\""
                                            : nullptr;
   if (unfit != nullptr)
     return Status{
         Code::ERR_MODEL_UNSUPPORTED,
-        format("%s: %s is of ternary models, found a symboliclight one", file.path().c_str(), unfit)};
+        format("%s: %s: expected a ternary model, found a symboliclight one", file.path().c_str(), unfit)};
   SPIKED_TRY(check_width(file, config.value(), options.activations));
   auto weights = Weights::map(file, config.value());
   if (!weights.ok()) return weights.status();

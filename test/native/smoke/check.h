@@ -42,6 +42,8 @@ struct Opened {
   bool ok() const { return session != nullptr; }
 };
 Opened open_all(Checks& checks, const char* path, uint32_t n_threads, const char* isa);
+Opened open_with(Checks& checks, const char* path, const spiked_engine_options& options);
+bool is_ternary(const spiked_model_info& info);
 
 /// Logits of the last of `ids`, fed `step` at a time to a reset session; empty after a failure.
 std::vector<float> logits_of(Checks& checks, const Opened& on, const std::vector<int32_t>& ids, size_t step);
@@ -56,4 +58,5 @@ void check_allocations(Checks& checks, const char* path);  // none in a token
 void check_refusals(Checks& checks, const char* path);     // wrong arguments and files
 void check_lifetimes(Checks& checks, const char* path);    // every order of closing
 void check_threads(Checks& checks, const char* path);      // cancelling from outside, engines side by side
+void check_ternary(Checks& checks, const char* path);      // what ternary models alone can choose
 int plant(const char* fault);  // breaks a rule, so that a sanitizer is seen to notice

@@ -47,7 +47,7 @@ void heads_on(Checks& checks, const char* path, uint32_t n_threads, const spiked
   spiked_head wrong = kHeads[2];
   wrong.k = 0;
   int32_t id = 0;
-  if (std::strcmp(on.info.weights, "f32") != 0)
+  if (spiked_model_check_head(on.model.get(), &kHeads[2], &error) == SPIKED_OK)
     checks.status(
         spiked_session_next(on.session.get(), &sampling, &wrong, &id, nullptr, nullptr, nullptr, &error),
         SPIKED_ERR_INVALID_ARGUMENT, "a gate of no rows", error);

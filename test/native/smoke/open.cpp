@@ -3,10 +3,15 @@
 #include "check.h"
 
 Opened open_all(Checks& checks, const char* path, uint32_t n_threads, const char* isa) {
+  spiked_engine_options options{};
+  options.n_threads = n_threads;
+  options.isa = isa;
+  return open_with(checks, path, options);
+}
+
+Opened open_with(Checks& checks, const char* path, const spiked_engine_options& options) {
   Opened on;
   spiked_error error{};
-  const spiked_engine_options options{
-      n_threads, isa, SPIKED_ACTIVATIONS_F32, nullptr, SPIKED_LOADING_READAHEAD, 0, 0};
   spiked_engine* engine = nullptr;
   checks.status(spiked_engine_open(&options, &engine, &error), SPIKED_OK, "engine_open", error);
   on.engine.reset(engine);

@@ -101,8 +101,15 @@ std::vector<std::vector<Taken>> together(Checks& checks, std::vector<Sequence>& 
 }
 
 std::vector<float> state_of(const Opened& on, const Session& session) {
-  std::vector<float> state(on.info.embed_dim * (1 + static_cast<size_t>(on.info.n_layers)));
   spiked_error error{};
+  if (is_ternary(on.info)) {
+    // Keys and values are not shown: what comes of them is.
+    std::vector<float> logits(on.info.vocab_size);
+    const int32_t next = 1;
+    spiked_session_forward(session.get(), &next, 1, SPIKED_LOGITS_LAST, logits.data(), nullptr, &error);
+    return logits;
+  }
+  std::vector<float> state(on.info.embed_dim * (1 + static_cast<size_t>(on.info.n_layers)));
   spiked_session_membrane(session.get(), state.data(), &error);
   spiked_session_decay(session.get(), state.data() + on.info.embed_dim, &error);
   return state;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode } from '../../tensor/gguf-draft.js';
+import { tinyBitnet } from '../../tensor/tiny-bitnet.js';
 import { tinyModel } from '../../tensor/tiny-model.js';
 import { mustFail, programPath, runProgram } from '../native-build.js';
 import { run } from '../process.js';
@@ -54,6 +55,15 @@ function writeCorpus(folder: string): string[] {
     column: tinyModel({ ...small, layoutPlan: 'column' }),
     'no-attention': tinyModel({ ...small, form: '194m', sparseAttn: false }),
     'no-prior': tinyModel({ ...small, form: '194m', dynamicPrior: false }),
+    i2_s: tinyBitnet({ vocab: 20, layers: 1, ffn: 128, context: 96 }),
+    'i2_s-output': tinyBitnet({
+      architecture: 'bitnet-25',
+      output: true,
+      vocab: 20,
+      layers: 1,
+      ffn: 128,
+      context: 96,
+    }),
   };
   return Object.entries(models).map(([name, draft]) => {
     const path = join(folder, `${name}.gguf`);
