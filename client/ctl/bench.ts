@@ -9,6 +9,7 @@ const commands: Loaders = {
   threads: async () => (await import('./bench/threads.js')).threadsBench(),
   roofline: async () => (await import('./bench/roofline.js')).rooflineBench(),
   head: async () => (await import('./bench/head.js')).headBench(),
+  harness: async () => (await import('./bench/harness/command.js')).harnessBench(),
   paper: async () => (await import('./bench/paper/command.js')).paperBench(),
   measure: async () => (await import('./bench/paper/measure.js')).measureCommand(),
 };

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
-import { SpikedError } from '../../../protocol/errors.js';
 import { integer } from '../../options.js';
 import { printJson, printLine } from '../../output.js';
+import { cancelOnStop } from '../../signals.js';
 import { paperJson, writeReport } from './output.js';
 import { runPaper, type PaperRun, type Watcher } from './run.js';
 import { tableNames, type TableName } from './settings.js';
@@ -80,15 +80,8 @@ async function paper(model: string, options: PaperOptions): Promise<void> {
   await printLine(names.map((name) => join(options.output, name)).join('\n'));
 }
 
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /** Runs the work with a bar on a terminal; a signal to stop ends it with ERR_CANCELLED. */
 async function watched<T>(work: (watcher: Watcher) => Promise<T>): Promise<T> {
-  const stop = new AbortController();
-  const abort = () => {
-    stop.abort(new SpikedError('ERR_CANCELLED', 'bench paper: cancelled'));
-  };
-  for (const signal of stopSignals) process.on(signal, abort);
   const bar = process.stderr.isTTY
     ? new SingleBar({
         stream: process.stderr,
@@ -98,16 +91,9 @@ async function watched<T>(work: (watcher: Watcher) => Promise<T>): Promise<T> {
       })
     : undefined;
   bar?.start(1, 0, { what: '' });
-  try {
-    return await work({
-      signal: stop.signal,
-      step: (what, done, total) => {
-        bar?.setTotal(total);
-        bar?.update(done, { what });
-      },
-    });
-  } finally {
-    bar?.stop();
-    for (const signal of stopSignals) process.off(signal, abort);
-  }
+  const step: Watcher['step'] = (what, done, total) => {
+    bar?.setTotal(total);
+    bar?.update(done, { what });
+  };
+  return cancelOnStop('bench paper', (signal) => work({ signal, step })).finally(() => bar?.stop());
 }

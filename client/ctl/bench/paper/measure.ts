@@ -9,17 +9,25 @@ import { printJson } from '../../output.js';
 import type { WorkResult } from './results.js';
 import type { Job } from './settings.js';
 import { decode, prefill } from './measurements/decode.js';
+import { harness } from './measurements/harness.js';
 import { head } from './measurements/head.js';
 import { golden, numerics } from './measurements/numerics.js';
 import { perplexity } from './measurements/perplexity.js';
 
-/** One measurement of `bench paper`, in a process of its own: a line with the job comes in, a line with the result goes out. */
+/** One measurement of `bench paper` or `bench harness`, in a process of its own: a line with the job comes in, a line with the result goes out. */
 export function measureCommand(): Command {
-  return new Command('measure').description('one measurement of bench paper').action(measure);
+  return new Command('measure')
+    .description('one measurement of bench paper or bench harness')
+    .action(measure);
 }
 
 async function measure(): Promise<void> {
   const { job, done } = await readJob();
+  // Whatever happens: while standard input is read, the process does not end.
+  await work(job).finally(done);
+}
+
+async function work(job: Job): Promise<void> {
   const began = performance.now();
   await useModel(job.model, job, async (model, engine) => {
     const loadMs = performance.now() - began;
@@ -31,7 +39,6 @@ async function measure(): Promise<void> {
     const read = await addon().readBandwidth(job.threads, job.bandwidthBytes, 3);
     await printJson({ read_bandwidth_gb_s: read });
   }
-  done();
 }
 
 /** Waits for the job. Standard input stays open while the parent lives: its end ends this process, too. */
@@ -61,6 +68,7 @@ function runWork(model: NativeModel, job: Job): Promise<WorkResult> {
   return useSession<WorkResult>(model, (session) => {
     if (work.kind === 'decode') return decode(session, work.ids, work.tokens);
     if (work.kind === 'prefill') return prefill(session, work.ids);
+    if (work.kind === 'harness') return harness(session, work);
     if (work.kind === 'head') return head(session, model.info.vocabSize, work);
     return perplexity(session, work);
   });

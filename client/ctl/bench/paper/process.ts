@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ export async function runJob(job: Job, signal: AbortSignal): Promise<Repetition>
     }
     await exited;
     signal.throwIfAborted();
-    if (child.exitCode !== 0 || answer.result === undefined) throw reported(stderr, child.exitCode);
+    if (child.exitCode !== 0 || answer.result === undefined) throw reported(stderr, child);
     return { ...(answer as Repetition), sampled_rss_bytes: sampledRssBytes };
   } finally {
     kill();
@@ -48,10 +48,10 @@ export async function runJob(job: Job, signal: AbortSignal): Promise<Repetition>
 }
 
 /** The child's own error line as an error of ours. */
-function reported(stderr: string, status: number | null): SpikedError {
+function reported(stderr: string, { exitCode, signalCode }: ChildProcess): SpikedError {
   const [, code = '', message = ''] = /^spikectl: (ERR_\w+): (.*)$/m.exec(stderr) ?? [];
   if (isErrorCode(code)) return new SpikedError(code, message);
-  const found = status === null ? 'a signal' : `exit status ${status}`;
+  const found = exitCode === null ? `signal ${signalCode ?? 'unknown'}` : `exit status ${exitCode}`;
   return new SpikedError(
     'ERR_INTERNAL',
     `a measuring process: expected a result, found ${found}: ${stderr.slice(-500)}`,

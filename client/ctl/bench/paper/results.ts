@@ -61,8 +61,28 @@ export interface HeadResult {
   ids_equal: boolean;
 }
 
+/** Of `bench harness`. */
+export interface HarnessResult {
+  kind: 'harness';
+  /** One list a prompt. */
+  ids: number[][];
+  /** Of all prompts together, each from its first token to its last. */
+  tokens_per_s: number;
+  /** Computed exactly, a step. */
+  head_rows_per_step: number;
+  fell_back: number;
+  /** Resident when all prompts were done. */
+  rss_bytes: number;
+}
+
 export type WorkResult =
-  DecodeResult | PrefillResult | NumericsResult | PerplexityResult | GoldenResult | HeadResult;
+  | DecodeResult
+  | PrefillResult
+  | NumericsResult
+  | PerplexityResult
+  | GoldenResult
+  | HeadResult
+  | HarnessResult;
 
 /** One process. */
 export interface Repetition {

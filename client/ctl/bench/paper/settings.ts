@@ -1,3 +1,5 @@
+import type { HeadSettings } from '../../../../native/host/index.js';
+
 export const tableNames = [
   'precision',
   'threads',
@@ -39,7 +41,8 @@ export type Work =
   | { kind: 'numerics'; ids: number[]; prompt: number[]; tokens: number }
   | { kind: 'perplexity'; ids: number[]; seq: number; stride: number }
   | { kind: 'golden'; folder: string }
-  | { kind: 'head'; ids: number[]; tokens: number; head: Gate };
+  | { kind: 'head'; ids: number[]; tokens: number; head: Gate }
+  | { kind: 'harness'; prompts: number[][]; tokens: number; head: HeadSettings };
 
 export interface Setting {
   id: string;
@@ -56,6 +59,8 @@ export interface Job {
   model: string;
   threads: number;
   activations: Precision;
+  /** Of a ternary model's tables; `normal` when absent. */
+  memory?: 'normal' | 'low' | undefined;
   work: Work;
   /** Bytes of the plain read behind the measurement; 0 for none. */
   bandwidthBytes: number;
