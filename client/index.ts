@@ -7,6 +7,7 @@ export {
   defaultSocketPath,
   errorTable,
   isErrorCode,
+  maxDraft,
   parseParams,
   SpikedError,
   usualSocketPaths,

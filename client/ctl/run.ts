@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Command, Option } from 'commander';
-import { SpikedError, type GenerateParams, type Generation } from '../index.js';
+import { maxDraft, SpikedError, type GenerateParams, type Generation } from '../index.js';
 import { reachDaemon } from './daemon/reach.js';
 import { exitCode } from './exit.js';
 import { decimal, integer } from './options.js';
@@ -22,6 +22,7 @@ interface RunOptions extends SamplingOptions {
   headThreshold: number;
   headCap?: number;
   headTrace?: string;
+  drafts?: true | number;
   json?: true;
 }
 
@@ -61,6 +62,11 @@ export function runCommand(): Command {
     .option(
       '--head-trace <file>',
       'write what the head did at each step to this file, one JSON object a line',
+    )
+    .option(
+      '--drafts [n]',
+      'guess up to n (7) next tokens from what the text says elsewhere, verify them together: the same text; needs --temperature 0',
+      integer(1, maxDraft),
     )
     .option('--json', 'one JSON object a line: every token, then the summary')
     .addHelpText(
@@ -104,9 +110,14 @@ function toParams(prompt: string, model: string | undefined, options: RunOptions
       trace: options.headTrace !== undefined,
       ...(options.headCap === undefined ? {} : { cap: options.headCap }),
     },
+    ...(options.drafts === undefined ? {} : { drafts: draftsOf(options.drafts) }),
     ...(model === undefined ? {} : { model }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   };
+}
+
+function draftsOf(drafts: true | number): GenerateParams['drafts'] {
+  return drafts === true || { max_draft: drafts };
 }
 
 /** Opened before the generation, so that a path that cannot be written costs no tokens. */

@@ -40,6 +40,14 @@ function summariseHead({ head }: GenerateResult): string[] {
   return head.mode === 'scan' ? ['head: unverified scan'] : [];
 }
 
+function summariseDrafts({ drafts, generated_tokens }: GenerateResult): string[] {
+  if (!drafts) return [];
+  if (drafts.off === 'temperature') return ['drafts: off, they need --temperature 0'];
+  if (drafts.off !== null) return [`drafts: off because of ${drafts.off}`];
+  const perPass = drafts.passes > 0 ? ((generated_tokens - 1) / drafts.passes).toFixed(2) : '0';
+  return [`drafts: ${drafts.accepted} of ${drafts.proposed} right, ${perPass} tokens a pass`];
+}
+
 function summarise(result: GenerateResult): string {
   const share = (x: number) => `${(100 * x).toFixed(1)} %`;
   const stop = result.stop === undefined ? result.stop_reason : `stop ${JSON.stringify(result.stop)}`;
@@ -48,6 +56,7 @@ function summarise(result: GenerateResult): string {
     `prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms`,
     `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}`,
     ...summariseHead(result),
+    ...summariseDrafts(result),
     `ended by ${stop}, seed ${result.seed}`,
   ].join('; ');
 }

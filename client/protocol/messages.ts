@@ -276,6 +276,17 @@ const headResult = z.object({
   bytes: field.count,
 });
 
+/** Most ids that a draft has. */
+export const maxDraft = 7;
+
+/**
+ * Guesses the next ids from what the text says elsewhere and verifies them in one pass, with the ids that come without; docs/numerics.md,
+ * "Drafts". Only at temperature 0. `true` is the longest.
+ */
+const drafts = z
+  .union([z.boolean(), z.strictObject({ max_draft: z.int().min(1).max(maxDraft).default(maxDraft) })])
+  .default(false);
+
 /** How ids are drawn, and when that ends. */
 const steps = {
   max_tokens: z.int().min(1).default(128),
@@ -290,6 +301,7 @@ const steps = {
   banned: z.array(field.tokenId).default([]),
   ignore_eos: z.boolean().default(false),
   logprobs: z.boolean().default(false),
+  drafts,
 };
 
 /** A prompt: `prompt` or `tokens` (or `messages` where a method has them), exactly one. */
@@ -322,6 +334,22 @@ const generateResult = z.object({
   /** Share of the columns that were active, so had to be read. */
   activity: z.object({ mixer: field.share, ffn: field.share }),
   head: headResult,
+  /** What came of drafts; null when none were asked for. */
+  drafts: z
+    .object({
+      /** Over the blocks after the prompt's. */
+      passes: field.count,
+      /** Of them: without a guess, as nothing alike came before. */
+      unmatched: field.count,
+      /** Ids guessed, and those of them that were right. */
+      proposed: field.count,
+      accepted: field.count,
+      /** Passes by the number of right ids, from 0 to 7. */
+      accepted_lengths: z.array(field.count),
+      /** Why nothing was guessed: a temperature above 0, log-probabilities; stop strings, in a session. Null: it could be. */
+      off: z.enum(['temperature', 'logprobs', 'stop']).nullable(),
+    })
+    .nullable(),
 });
 
 /**

@@ -24,6 +24,7 @@ export class Counts {
   readonly columns = { mixer: 0, ffn: 0 };
   readonly activeColumns = { mixer: 0, ffn: 0 };
   readonly headSteps: Record<HeadMode, number> = { full: 0, scan: 0, gate: 0, certified: 0 };
+  readonly drafts = { passes: 0, proposed: 0, accepted: 0 };
   readonly head = { proved: 0, fellBack: 0, triggered: 0, rows: 0, survivors: 0 };
 
   readonly queueWait = new Tally(waits);
@@ -76,8 +77,13 @@ export class Counts {
     this.activeColumns.ffn += after.ffnActive - (before?.ffnActive ?? 0);
   }
 
-  private drew({ head }: GeneratedStep): void {
+  private drew({ head, draft }: GeneratedStep): void {
     this.generatedTokens++;
+    if (draft) {
+      this.drafts.passes++;
+      this.drafts.proposed += draft.guessed;
+      this.drafts.accepted += draft.right;
+    }
     // A step's bytes hold those of its head.
     this.bytes.blocks -= head.bytes;
     this.bytes.head += head.bytes;

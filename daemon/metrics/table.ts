@@ -51,6 +51,9 @@ export const metricTable = {
   spiked_head_triggered_total: counter('gate: steps whose gap was below the threshold'),
   spiked_head_rows_total: counter('rows computed with f32 activations after a first pass'),
   spiked_head_survivors_total: counter('certified: rows that could still win after the first pass'),
+  spiked_draft_passes_total: counter('passes of generations with drafts, after their prompts'),
+  spiked_draft_proposed_total: counter('ids that they guessed'),
+  spiked_draft_accepted_total: counter('guessed ids that were right, so came without a pass of their own'),
 
   spiked_connections: gauge('clients connected'),
   spiked_connections_accepted_total: counter('connections accepted'),

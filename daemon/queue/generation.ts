@@ -14,6 +14,7 @@ import {
 } from '../../native/host/index.js';
 import type { Counts } from '../metrics/counts.js';
 import type { LoadedModel } from '../models/loaded-model.js';
+import { DraftTotals } from '../text/draft-totals.js';
 import { HeadTotals, headEvent } from '../text/head-totals.js';
 import { StopMatcher } from '../text/stop-matcher.js';
 import { TokenText } from '../text/token-text.js';
@@ -92,6 +93,7 @@ export class Generation implements Job {
   private readonly matcher: StopMatcher;
   private readonly sampling: Sampling;
   private readonly heads: HeadTotals;
+  private readonly drafts: DraftTotals;
   private readonly arrivedNs = process.hrtime.bigint();
   private startedNs: bigint | null = null;
   private firstTokenNs: bigint | null = null;
@@ -105,6 +107,7 @@ export class Generation implements Job {
     });
     this.matcher = new StopMatcher(params.stop);
     this.heads = new HeadTotals(params.head, setup.model.native.info.vocabSize);
+    this.drafts = new DraftTotals(params, setup.sequence.goesOn);
     this.sampling = {
       temperature: params.temperature,
       topK: params.top_k,
@@ -220,6 +223,7 @@ export class Generation implements Job {
       logprob: params.logprobs,
       maxTokens: oneByOne ? 1 : this.most - this.tokens.length,
       stopIds: Int32Array.from(params.ignore_eos ? [] : model.stopIds),
+      maxDraft: this.drafts.maxDraft,
     };
     await session.generate(ids, this.sampling, options, (rows, n) => {
       try {
@@ -280,6 +284,7 @@ export class Generation implements Job {
     this.lastTokenNs = tNs;
     this.stats = step.stats;
     this.heads.add(head);
+    this.drafts.add(step);
     this.firstTokenNs ??= tNs;
     this.tokens.push(id);
     const isEos = !params.ignore_eos && model.stopIds.has(id);
@@ -356,6 +361,7 @@ export class Generation implements Job {
         ),
       },
       head: this.heads.summary(),
+      drafts: this.drafts.summary(),
     });
   }
 

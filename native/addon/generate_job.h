@@ -1,8 +1,10 @@
 #ifndef SPIKED_ADDON_GENERATE_JOB_H
 #define SPIKED_ADDON_GENERATE_JOB_H
 
+#include <array>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "outbox.h"
@@ -14,8 +16,9 @@ namespace spiked::addon {
 struct GenerateLimits {
   uint64_t max_tokens = 0;
   std::vector<int32_t> stop_ids;
+  uint32_t max_draft = 0;
 
-  /// Reads `maxTokens` and `stopIds` of GenerateOptions, addon-types.ts.
+  /// Reads `maxTokens`, `stopIds` and `maxDraft` of GenerateOptions, addon-types.ts.
   static GenerateLimits read(ArgReader& args, const Napi::Value& options);
 };
 
@@ -27,7 +30,7 @@ class GenerateJob : public SessionJob {
               GenerateLimits limits, std::shared_ptr<Outbox> outbox);
   /// Numbers that are handed over at most at once.
   static size_t most_values(uint64_t max_tokens);
-  /// One step.
+  /// One step, which may draw several ids.
   void run() override;
   /// Those of one model whose prompts have been fed.
   const void* group() const override { return ids_.size() == 1 ? spiked_session_group(handle_) : nullptr; }
@@ -42,11 +45,20 @@ class GenerateJob : public SessionJob {
 
  private:
   struct Taken {
-    Step step;
-    spiked_session_stats stats;
+    spiked_drawn drawn;
+    /// Of the pass whose first id this is: ids that were guessed, and how many of them were right. Negative: not such an id.
+    int32_t n_guessed = -1, n_right = -1;
   };
 
-  void accept(Taken& taken);
+  /// Feeds ids, the prompt or one, and draws one.
+  void step_alone();
+  static void step_together(std::span<GenerateJob* const> jobs);
+  /// What the next step of this job is asked.
+  spiked_joint_step ask(const spiked_sampling& sampling);
+  /// What it gave.
+  void accept(const spiked_joint_step& step);
+  void accept(const Taken& taken);
+  void fail(const spiked_error& error);
   /// True when JavaScript is so far behind that the engine has to wait.
   bool push(const Taken& taken);
   void announce(std::unique_lock<std::mutex>& lock);
@@ -57,7 +69,8 @@ class GenerateJob : public SessionJob {
   StepSettings settings_;
   GenerateLimits limits_;
   std::shared_ptr<Outbox> outbox_;
-  bool over_ = false;  // engine thread
+  bool over_ = false;                                     // engine thread
+  std::array<spiked_drawn, SPIKED_MAX_DRAFT + 1> drawn_;  // engine thread
   std::mutex mutex_;
   std::vector<Taken> waiting_;  // under the mutex
   bool announced_ = false;      // under the mutex

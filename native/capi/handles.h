@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "session/session.h"
 
@@ -17,4 +18,6 @@ struct spiked_session {
       : reserved(std::move(held)), session(from) {}
   spiked::Reservation reserved;
   spiked::Session session;
+  std::vector<spiked::JointStep>
+      joint;  // room for the steps that it leads, so that a token allocates nothing
 };

@@ -3,6 +3,7 @@
 #include "capi/clock.h"
 #include "capi/guard_model.h"
 #include "capi/sampling.h"
+#include "capi/stats.h"
 
 using namespace spiked;
 using namespace spiked::capi;
@@ -56,6 +57,24 @@ void fill(const head::Step& from, spiked_head_step* to) {
          from.bytes};
 }
 
+Status check_step(const spiked_joint_step* steps, size_t i) {
+  SPIKED_TRY(require(steps[i].session, "session"));
+  SPIKED_TRY(require(steps[i].sampling, "sampling"));
+  SPIKED_TRY(require(steps[i].drawn, "drawn"));
+  if (steps[i].n_stop_ids != 0) SPIKED_TRY(require(steps[i].stop_ids, "stop_ids"));
+  if (steps[i].max_draft > SPIKED_MAX_DRAFT)
+    return {Code::ERR_INVALID_ARGUMENT,
+            format("max_draft: expected at most %d, found %u", SPIKED_MAX_DRAFT, steps[i].max_draft)};
+  if (spiked_session_group(steps[i].session) != spiked_session_group(steps[0].session))
+    return {Code::ERR_INVALID_ARGUMENT,
+            format("session %zu: expected one of the first session's model, found another's", i)};
+  for (size_t j = 0; j < i; ++j)
+    if (steps[j].session == steps[i].session)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("session %zu: expected each session once, found it at %zu too", i, j)};
+  return {};
+}
+
 }  // namespace
 
 spiked_status spiked_model_check_head(const spiked_model* model, const spiked_head* head,
@@ -104,37 +123,41 @@ spiked_status spiked_session_choose(spiked_session* session, const float* hidden
 const void* spiked_session_group(const spiked_session* session) { return &session->session.model(); }
 
 spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_error* error) {
-  static_assert(SPIKED_MAX_JOINT == kMaxBatch);
+  static_assert(SPIKED_MAX_JOINT == kMaxBatch && SPIKED_MAX_DRAFT == kMaxDraft);
   return guard(error, [&]() -> Status {
     SPIKED_TRY(require(steps, "steps"));
     if (n == 0 || n > SPIKED_MAX_JOINT)
       return {Code::ERR_INVALID_ARGUMENT,
               format("steps: expected 1 to %d sessions, found %zu", SPIKED_MAX_JOINT, n)};
-    std::vector<JointStep> joint;
+    SPIKED_TRY(require(steps[0].session, "session"));
+    std::vector<JointStep>& joint = steps[0].session->joint;
+    joint.clear();
     joint.reserve(n);
     for (size_t i = 0; i < n; ++i) {
-      SPIKED_TRY(require(steps[i].session, "session"));
-      SPIKED_TRY(require(steps[i].sampling, "sampling"));
-      if (spiked_session_group(steps[i].session) != spiked_session_group(steps[0].session))
-        return {Code::ERR_INVALID_ARGUMENT,
-                format("session %zu: expected one of the first session's model, found another's", i)};
-      for (size_t j = 0; j < i; ++j)
-        if (steps[j].session == steps[i].session)
-          return {Code::ERR_INVALID_ARGUMENT,
-                  format("session %zu: expected each session once, found it at %zu too", i, j)};
+      SPIKED_TRY(check_step(steps, i));
       auto ask = ask_of(*steps[i].sampling, steps[i].head, steps[i].want_logprob != 0);
       if (!ask.ok()) return ask.status();
-      joint.push_back({&steps[i].session->session, steps[i].fed, ask.take()});
+      JointStep step{&steps[i].session->session, steps[i].fed, ask.take()};
+      step.max_draft = steps[i].max_draft;
+      step.stop_ids = {steps[i].stop_ids, steps[i].n_stop_ids};
+      joint.push_back(step);
     }
     Session::step_together(joint);
     SPIKED_TRY(steps[0].session->session.model().file->unchanged());
     const uint64_t t_ns = monotonic_ns();
     for (size_t i = 0; i < n; ++i) {
-      report(joint[i].status, &steps[i].error);
-      steps[i].id = joint[i].id;
-      steps[i].logprob = joint[i].logprob;
-      steps[i].t_ns = t_ns;
-      fill(joint[i].head, &steps[i].head_step);
+      const JointStep& step = joint[i];
+      report(step.status, &steps[i].error);
+      steps[i].n_guessed = static_cast<uint32_t>(step.n_guessed);
+      steps[i].n_drawn = step.n_drawn;
+      for (size_t j = 0; j < step.n_drawn; ++j) {
+        spiked_drawn& out = steps[i].drawn[j];
+        out.id = step.drawn[j].id;
+        out.logprob = step.drawn[j].logprob;
+        out.t_ns = t_ns;
+        fill(step.drawn[j].head, &out.head_step);
+        out.stats = stats_of(step.drawn[j].stats);
+      }
     }
     return {};
   });

@@ -4,6 +4,7 @@
 #include "capi/clock.h"
 #include "capi/guard_model.h"
 #include "capi/sampling.h"
+#include "capi/stats.h"
 
 using namespace spiked;
 using namespace spiked::capi;
@@ -145,17 +146,7 @@ spiked_status spiked_session_score_pass(spiked_session* session, const int32_t* 
 }
 
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out) {
-  const SessionStats s = session->session.stats();
-  *out = {s.position,
-          s.activity.mixer_active,
-          s.activity.ffn_active,
-          s.activity.mixer_total,
-          s.activity.ffn_total,
-          s.bytes_touched,
-          s.kv_bytes_touched,
-          s.state_bytes,
-          s.cached_positions,
-          s.batch};
+  *out = stats_of(session->session.stats());
 }
 
 void spiked_session_set_profile(spiked_session* session, int32_t on) {

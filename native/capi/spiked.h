@@ -380,6 +380,32 @@ spiked_status spiked_session_next(spiked_session* session, const spiked_sampling
                                   const spiked_head* head, int32_t* id, float* logprob, uint64_t* t_ns,
                                   spiked_head_step* step, spiked_error* error);
 
+typedef struct spiked_session_stats {
+  uint64_t position;                 /* ids fed */
+  uint64_t mixer_active, ffn_active; /* active columns read so far, all layers */
+  uint64_t mixer_total, ffn_total;   /* columns there were */
+  uint64_t
+      bytes_touched; /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
+  uint64_t
+      kv_bytes_touched; /* least bytes of keys and values that it had to read: of each pass's position that sees most */
+  uint64_t state_bytes;      /* the state: keys and values, decay state, membrane */
+  uint64_t cached_positions; /* of position: taken over from the prefix cache instead of computed */
+  uint64_t batch;            /* sequences that the last pass computed together */
+} spiked_session_stats;
+
+/* One id that a step drew, and the session as it was then. Of a step that drew several, the first has the bytes of their pass; they all were
+ * known at once. */
+typedef struct spiked_drawn {
+  int32_t id;
+  float logprob; /* only when wanted */
+  uint64_t t_ns;
+  spiked_head_step head_step;
+  spiked_session_stats stats;
+} spiked_drawn;
+
+/* Most sessions that step together, and most ids that a step may guess. */
+enum { SPIKED_MAX_JOINT = 32, SPIKED_MAX_DRAFT = 7 };
+
 /* One session's step among others: feeds an id, draws the next one. */
 typedef struct spiked_joint_step {
   spiked_session* session;
@@ -387,20 +413,22 @@ typedef struct spiked_joint_step {
   const spiked_sampling* sampling;
   const spiked_head* head;
   int32_t want_logprob;
+  /* Ids to guess from what the session's text says elsewhere, and to verify in the same pass (docs/numerics.md, "Drafts"): the step then draws
+   * up to max_draft + 1 ids, and leaves the session as that many steps without would. At most SPIKED_MAX_DRAFT; taken as 0 unless the
+   * temperature is 0 and no log-probability is wanted. */
+  uint32_t max_draft;
+  const int32_t* stop_ids; /* a step ends with any of these */
+  size_t n_stop_ids;
+  spiked_drawn* drawn; /* out: room for max_draft + 1 */
   /* out */
+  size_t n_drawn;     /* ids drawn before the error, if there is one */
+  uint32_t n_guessed; /* ids that were verified: n_drawn - 1 of them were right */
   spiked_error error; /* this session's own: code 0 where it went well */
-  int32_t id;
-  float logprob; /* only when wanted */
-  uint64_t t_ns;
-  spiked_head_step head_step;
 } spiked_joint_step;
 
-/* Most sessions that step together. */
-enum { SPIKED_MAX_JOINT = 32 };
-
 /* A step of n different sessions of one model (spiked_session_group) as one pass, which reads the weights once for all. Each session's bits
- * and id are those of spiked_session_forward and spiked_session_next on it alone. spiked_session_cancel is heeded before the pass, not in it.
- * Errors: INVALID_ARGUMENT (n, sessions that may not step together); a session's own are in its step. */
+ * and ids are those of spiked_session_forward and spiked_session_next on it alone. spiked_session_cancel is heeded before the pass, in it only
+ * where n is 1. Errors: INVALID_ARGUMENT (n, a max_draft, sessions that may not step together); a session's own are in its step. */
 spiked_status spiked_sessions_step(spiked_joint_step* steps, size_t n, spiked_error* error);
 /* Equal for sessions that may step together; not to be dereferenced. */
 const void* spiked_session_group(const spiked_session* session);
@@ -426,18 +454,6 @@ spiked_status spiked_session_probabilities(spiked_session* session, const spiked
 spiked_status spiked_session_score_pass(spiked_session* session, const int32_t* ids, size_t n, size_t* at,
                                         double* logprobs, double* masked_mass, spiked_error* error);
 
-typedef struct spiked_session_stats {
-  uint64_t position;                 /* ids fed */
-  uint64_t mixer_active, ffn_active; /* active columns read so far, all layers */
-  uint64_t mixer_total, ffn_total;   /* columns there were */
-  uint64_t
-      bytes_touched; /* least bytes that the last forward had to read: dense weights, active columns, head, once each; embedding rows, norms, scales */
-  uint64_t
-      kv_bytes_touched; /* least bytes of keys and values that it had to read: of each pass's position that sees most */
-  uint64_t state_bytes;      /* the state: keys and values, decay state, membrane */
-  uint64_t cached_positions; /* of position: taken over from the prefix cache instead of computed */
-  uint64_t batch;            /* sequences that the last pass computed together */
-} spiked_session_stats;
 void spiked_session_get_stats(const spiked_session* session, spiked_session_stats* out);
 
 /* Nanoseconds of the calling worker by operation ("projections", "barriers", ...) since profiling was switched on or last read. Off at first;

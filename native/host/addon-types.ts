@@ -157,11 +157,18 @@ export interface GenerateOptions extends StepOptions {
   maxTokens: number;
   /** Ids after which no further one is drawn. */
   stopIds: Int32Array;
+  /**
+   * Most ids, up to 7, that a step guesses from what the text says elsewhere and verifies in its pass: the ids are those without
+   * (docs/numerics.md, "Drafts"). 0, as when absent, is off; so are steps that sample or want log-probabilities.
+   */
+  maxDraft?: number | undefined;
 }
 
 export interface GeneratedStep extends StepResult {
-  /** The session's as they were after this step: by now it may be further on. */
+  /** The session's as they were after this step: by now it may be further on. The first of a pass with a draft has its bytes. */
   stats: SessionStats;
+  /** With `maxDraft`, of the first id of each pass: ids that it guessed, and how many of them were right and came with this one. */
+  draft: { guessed: number; right: number } | null;
 }
 
 export interface Choices {
@@ -293,7 +300,7 @@ export interface NativeSession {
   step(ids: Int32Array, sampling: Sampling, options?: StepOptions): Promise<StepResult>;
   /**
    * Steps one after the other, each fed what the one before drew, without waiting for JavaScript between them. Ends after `maxTokens`
-   * or a stop id, after pause(), or when 256 steps wait for `onSteps`; the last id is then not fed, and generate(that id) goes on.
+   * or a stop id, after pause(), or when 256 steps wait for `onSteps` (a draft's last ones may be a few more); the last id is then not fed, and generate(that id) goes on.
    * Calls on other sessions of the engine get their turn after every step. Generates on one model step together, which reads the weights
    * once for all of them, with the bits that each alone would give.
    *

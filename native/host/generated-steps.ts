@@ -1,7 +1,7 @@
 import type { GeneratedStep, HeadMode } from './addon-types.js';
 
 /** Numbers of a row, in the order of GenerateJob::write_row, native/addon/generate_job.cpp. */
-const columns = 27;
+const columns = 29;
 
 const modes: readonly HeadMode[] = ['full', 'scan', 'gate', 'certified'];
 
@@ -49,5 +49,6 @@ function stepAt(rows: Float64Array, at: number): GeneratedStep {
       cachedPositions: column(25),
       batch: column(26),
     },
+    draft: column(27) < 0 ? null : { guessed: column(27), right: column(28) },
   };
 }

@@ -66,8 +66,10 @@ struct Part {
   Sequence* sequence;
   bool revocable =
       false;  ///< n <= kMaxRevocable, and they may be taken back after the pass (Sequence::take_back)
-  Activity activity{};  ///< out
-  Status status{};      ///< out: this sequence's own failure, which leaves it torn; the others go on
+  Activity activity{};       ///< out
+  Activity* each = nullptr;  ///< [n] out, unless null: the columns of each position
+  /// Out: this sequence's own failure, which leaves it torn, or where it was if it is revocable; the others go on.
+  Status status{};
 };
 
 /// What a pass writes and nobody reads afterwards, except the hidden states.

@@ -18,7 +18,8 @@ Session::Session(std::shared_ptr<const Model> model)
       sequence_(model_->network->new_sequence()),
       workspace_(*model_->workspace),
       hidden_(workspace_.scratch->hidden_stride()),
-      sampler_(style_of(model_->facts()), model_->facts().vocab_size) {
+      sampler_(style_of(model_->facts()), model_->facts().vocab_size),
+      lookup_(model_->facts().max_context) {
   history_.reserve(model_->facts().max_context);  // a token should allocate nothing
   begin_prefix();
 }
@@ -40,13 +41,14 @@ Result<Reservation> Session::reserve(const Model& model) {
   const size_t sampling = f.vocab_size * (sizeof(float) + sizeof(uint8_t) + sizeof(sampler::Candidate));
   const size_t own = model.network->sequence_bytes() +
                      model.workspace->scratch->hidden_stride() * sizeof(float) +
-                     f.max_context * sizeof(int32_t) + sampling;
+                     f.max_context * sizeof(int32_t) + Lookup::size_bytes(f.max_context) + sampling;
   return model.ask(Memory::kSessions, own, "a session");
 }
 
 void Session::reset() {
   sequence_->clear();
   history_.clear();
+  lookup_.clear();
   activity_ = {};
   bytes_touched_ = kv_bytes_touched_ = cached_positions_ = batch_ = 0;
   begin_prefix();

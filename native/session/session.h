@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "models/symboliclight/reference.h"
 #include "models/symboliclight/state.h"
 #include "sampler/sampler.h"
+#include "session/lookup.h"
 #include "session/workspace.h"
 
 namespace spiked {
@@ -26,16 +28,28 @@ struct SessionStats {
 
 class Session;
 
-/// One session's step among others: feeds an id and draws the next one.
+/// One id that a step drew.
+struct Drawn {
+  int32_t id = 0;
+  float logprob = 0;  ///< only when asked for
+  head::Step head;
+  SessionStats stats;  ///< the session's as they were then; the first of a step has the bytes of its pass
+};
+
+/// One session's step among others: feeds an id and draws the next one, and with a draft that holds some more.
 struct JointStep {
   Session* session;
   int32_t fed;
   Ask ask;
-  Status status{};  ///< out: this session's own; the others go on
-  int32_t id = 0;
-  float logprob = 0;  ///< only when asked for
-  head::Step head{};
+  /// Ids to guess and verify in the same pass, at most kMaxDraft: what is drawn is what as many steps without would draw. Taken as 0
+  /// unless the ask is greedy and wants no log-probabilities.
+  size_t max_draft = 0;
+  std::span<const int32_t> stop_ids{};  ///< none is fed by this step
+  Status status{};  ///< out: this session's own, which came after what was drawn; the others go on
+  size_t n_guessed = 0, n_drawn = 0;  ///< out
+  std::array<Drawn, kMaxRevocable> drawn{};
 };
+inline constexpr size_t kMaxDraft = kMaxRevocable - 1;
 
 /// One sequence: its state, its history, its generator. Thread-compatible; cancel() is thread-safe.
 class Session {
@@ -68,7 +82,7 @@ class Session {
   /// One step of 1 to kMaxBatch different sessions of one model as one pass, which reads the weights once for all of them. The bits
   /// and ids are those of forward and next on each alone.
   ///
-  /// Errors, each session's own: as forward and next. cancel() is heeded before the pass, not in it.
+  /// Errors, each session's own: as forward and next. cancel() is heeded before the pass, in it only where there is one session.
   static void step_together(std::span<JointStep> steps);
   /// The same as next for a hidden state of the caller's, f32 [D]; the session's history still counts for the penalty.
   Status choose(const float* hidden, const Ask& ask, int32_t* id, head::Step* step);
@@ -124,6 +138,16 @@ class Session {
   /// Draws an id from logits that are exact in `rows`, or everywhere when it is empty.
   Status pick(const float* logits, std::span<const int32_t> rows, const Ask& ask, int32_t* id, float* logprob,
               head::Step* step);
+  struct Round;
+  /// Whether the step can be taken at all; its status says why not.
+  static bool begin(JointStep& step);
+  /// Guesses what the step may verify, at most n ids.
+  size_t guess(const JointStep& step, size_t n, int32_t* out);
+  /// Takes up the round's next position: it is part of the text now, and draws the id after it.
+  ///
+  /// logits  of hidden, from the full head; null: the head has to run
+  void look(Round& round, const float* hidden, const float* logits, const head::Step& head);
+  void finish(Round& round);
   Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 
   std::shared_ptr<const Model> model_;
@@ -136,6 +160,7 @@ class Session {
   sampler::Sampler sampler_;
   sampler::Generator generator_{0};
   std::vector<int32_t> history_;
+  Lookup lookup_;
   Activity activity_;
   PrefixCache::Place prefix_;  // where the ids so far are in the prefix cache; null once they are not
   uint64_t cached_positions_ = 0;

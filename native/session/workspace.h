@@ -14,6 +14,8 @@ struct Workspace {
   std::unique_ptr<Scratch> scratch;
   Heads heads;
   AlignedArray<float> logits;  ///< [head::kMaxRows, heads.full().logits_stride()]
+  /// [kMaxBatch, scratch->hidden_stride()] hidden states of a pass, for heads that look at one after the other and may need the scratch.
+  AlignedArray<float> hidden;
   /// Whose last position's logits are still in `logits`.
   const Session* owner = nullptr;
 

@@ -77,6 +77,17 @@ test('--seed keeps 64 bits, --temperature 0 is greedy, --stop ends the text', as
   assert.not.ok(last?.text.includes(stop));
 });
 
+test('--drafts: the same text, and how many tokens were guessed', async () => {
+  const greedy = ['run', 'the hen the hen the hen', '--model', model, '--ignore-eos', '--max-tokens', '40'];
+  const plain = await spikectl([...greedy, '--temperature', '0']);
+  const found = await spikectl([...greedy, '--temperature', '0', '--drafts']);
+  assert.is(found.stdout, plain.stdout);
+  assert.match(found.stderr, /; drafts: \d+ of \d+ right, [\d.]+ tokens a pass; /);
+  assert.not.match(plain.stderr, /drafts/);
+  const drawn = await spikectl([...greedy, '--drafts', '3']);
+  assert.match(drawn.stderr, /drafts: off, they need --temperature 0/);
+});
+
 test('Ctrl-C cancels in the daemon: summary, exit status 130, no process left', async () => {
   const args = [program, 'run', 'the', '--model', model, '--max-tokens', '900', '--ignore-eos', '--json'];
   const child = spawn(process.execPath, args, {

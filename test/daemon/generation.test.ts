@@ -58,12 +58,13 @@ const headStep: HeadStep = {
 /** As the addon writes them; nothing here looks at the times of a head's parts. */
 function rowsOf(steps: GeneratedStep[]): Float64Array {
   return Float64Array.from(
-    steps.flatMap(({ id, logprob, tNs, head, stats }) => [
+    steps.flatMap(({ id, logprob, tNs, head, stats, draft }) => [
       ...[id, logprob ?? NaN, Number(tNs / 1_000_000_000n), Number(tNs % 1_000_000_000n)],
       ...[0, Number(head.triggered), Number(head.proved), Number(head.fellBack), head.gap, head.rows],
       ...[head.survivors, head.idBefore, 0, 0, 0, head.verificationNs, head.bytes],
       ...[stats.position, stats.mixerActive, stats.ffnActive, stats.mixerTotal, stats.ffnTotal],
       ...[stats.bytesTouched, stats.kvBytesTouched, stats.stateBytes, stats.cachedPositions, stats.batch],
+      ...[draft?.guessed ?? -1, draft?.right ?? -1],
     ]),
   );
 }
@@ -125,7 +126,7 @@ function setup({
         }
         fed++;
         const step = { id: next, logprob: null, tNs: process.hrtime.bigint(), head: headStep };
-        ahead.push({ ...step, stats: stats() });
+        ahead.push({ ...step, stats: stats(), draft: null });
         if (stopIds.includes(next)) break;
         if (ahead.length >= runAhead) await hand();
       }

@@ -31,7 +31,7 @@ async function oneByOne(model: NativeModel, n: number, sampling: Sampling, logpr
   const steps: GeneratedStep[] = [];
   for (let next = prompt; steps.length < n; next = Int32Array.of(steps.at(-1)?.id ?? 0)) {
     const step = await session.step(next, sampling, { logprob });
-    steps.push({ ...step, stats: session.stats() });
+    steps.push({ ...step, stats: session.stats(), draft: null });
   }
   session.close();
   return steps;

@@ -116,6 +116,7 @@ test('model info, timings and activity name every key', () => {
     ['timings', generate.timings],
     ['activity', generate.activity],
     ['head', generate.head],
+    ['drafts', generate.drafts.unwrap()],
   ] as const) {
     const row = rows(docs('text.generate'), 'result').find(([cell]) => cell === `\`${key}\``);
     assert.equal(names(row?.[2] ?? '').sort(), Object.keys(part.shape).sort(), key);

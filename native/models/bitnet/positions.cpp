@@ -1,5 +1,6 @@
 #include "models/bitnet/positions.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/half.h"
@@ -10,6 +11,7 @@ Positions::Positions(std::span<Part> parts, const Config& c) {
   size_t row_of_part = 0;
   for (Part& part : parts) {
     part.activity = {};
+    if (part.each != nullptr) std::fill_n(part.each, part.n, Activity{});
     part.status = {};
     const size_t position = part.sequence->position;
     if (position + part.n > c.context) {

@@ -26,13 +26,14 @@ struct Positions {
   explicit Positions(std::span<Part> parts) {
     for (Part& part : parts) {
       part.activity = {};
+      if (part.each != nullptr) std::fill_n(part.each, part.n, Activity{});
       if (part.revocable) static_cast<State*>(part.sequence)->begin_trail(part.n);
       for (size_t i = 0; i < part.n; ++i, ++n) {
         nth[n] = part.revocable ? i + 1 : 0;
         id[n] = part.ids[i];
         at[n] = part.sequence->position + i;
         state[n] = static_cast<State*>(part.sequence);
-        activity[n] = &part.activity;
+        activity[n] = part.each == nullptr ? &part.activity : &part.each[i];
       }
     }
   }
@@ -427,6 +428,18 @@ class Walk {
 
 float smaller(float a, float b) { return b < a ? b : a; }
 
+Activity sum(const Activity* each, size_t n) {
+  Activity out;
+  for (size_t i = 0; i < n; ++i) {
+    out.mixer_active += each[i].mixer_active;
+    out.ffn_active += each[i].ffn_active;
+    out.mixer_total += each[i].mixer_total;
+    out.ffn_total += each[i].ffn_total;
+    out.keys_read += each[i].keys_read;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool forward(const Pass& pass, const Network& network, std::span<Part> parts, Scratch& scratch,
@@ -435,7 +448,10 @@ bool forward(const Pass& pass, const Network& network, std::span<Part> parts, Sc
   bool stop = false;
   pass.pool.run([&](Team& team) { Walk(pass, network, positions, scratch, trace, team, stop).run(); });
   if (stop) return false;
-  for (const Part& part : parts) part.sequence->position += part.n;
+  for (Part& part : parts) {
+    part.sequence->position += part.n;
+    if (part.each != nullptr) part.activity = sum(part.each, part.n);
+  }
   if (trace != nullptr) {
     for (const Scratch::Worker& w : scratch.workers) {
       trace->margin_encoder = smaller(trace->margin_encoder, w.margin_encoder);

@@ -55,8 +55,8 @@ namespace {
 /// Bytes that malloc has given out; constant under a sanitizer, which has its own.
 size_t bytes_in_use() { return mallinfo2().uordblks; }
 
-void steps(Checks& checks, const Opened& on, const spiked_sampling& sampling, const spiked_head* head,
-           int n) {
+void one_by_one(Checks& checks, const Opened& on, const spiked_sampling& sampling, const spiked_head* head,
+                int n) {
   spiked_error error{};
   int32_t id = 1;
   for (int i = 0; i < n; ++i) {
@@ -69,8 +69,33 @@ void steps(Checks& checks, const Opened& on, const spiked_sampling& sampling, co
   }
 }
 
-void nothing_allocated(Checks& checks, const char* path, uint32_t n_threads, const spiked_sampling& sampling,
-                       const spiked_head* head, const char* name) {
+// The same with drafts.
+void drafted(Checks& checks, const Opened& on, const spiked_sampling& sampling, const spiked_head* head,
+             int n) {
+  spiked_error error{};
+  spiked_drawn drawn[SPIKED_MAX_DRAFT + 1];
+  int32_t fed = 1;
+  for (int i = 0; i < n;) {
+    spiked_joint_step step{};
+    step.session = on.session.get();
+    step.fed = fed;
+    step.sampling = &sampling;
+    step.head = head;
+    step.max_draft = static_cast<uint32_t>(std::min(n - i - 1, int{SPIKED_MAX_DRAFT}));
+    step.drawn = drawn;
+    const spiked_status stepped = spiked_sessions_step(&step, 1, &error);
+    if (stepped != SPIKED_OK) return checks.status(stepped, SPIKED_OK, "a step with a draft", error);
+    if (step.error.code != SPIKED_OK)
+      return checks.status(step.error.code, SPIKED_OK, "a step with a draft", step.error);
+    fed = drawn[step.n_drawn - 1].id;
+    i += static_cast<int>(step.n_drawn);
+  }
+}
+
+using Steps = void(Checks&, const Opened&, const spiked_sampling&, const spiked_head*, int);
+
+void nothing_allocated(Checks& checks, const char* path, uint32_t n_threads, Steps* steps,
+                       const spiked_sampling& sampling, const spiked_head* head, const char* name) {
   const Opened on = open_all(checks, path, n_threads, nullptr);
   spiked_error error{};
   if (!on.ok()) return;
@@ -106,10 +131,12 @@ void check_allocations(Checks& checks, const char* path) {
   const spiked_head scan{SPIKED_HEAD_SCAN, SPIKED_ACTIVATIONS_F32, SPIKED_SCOPE_HEAD, 1, 0, 0};
   for (const uint32_t n_threads : {1u, 2u}) {
     for (const spiked_sampling& sampling : {greedy, drawn}) {
-      nothing_allocated(checks, path, n_threads, sampling, nullptr, "full");
-      nothing_allocated(checks, path, n_threads, sampling, &gate, "gate");
-      nothing_allocated(checks, path, n_threads, sampling, &certified, "certified");
-      nothing_allocated(checks, path, n_threads, sampling, &scan, "scan");
+      nothing_allocated(checks, path, n_threads, one_by_one, sampling, nullptr, "full");
+      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &gate, "gate");
+      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &certified, "certified");
+      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &scan, "scan");
     }
+    nothing_allocated(checks, path, n_threads, drafted, greedy, nullptr, "full, drafts");
+    nothing_allocated(checks, path, n_threads, drafted, greedy, &certified, "certified, drafts");
   }
 }

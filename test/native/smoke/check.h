@@ -54,6 +54,7 @@ std::vector<int32_t> some_ids(const spiked_model_info& info, size_t n);
 void check_answers(Checks& checks, const char* path);   // the same bits for threads, splits and ISAs; seeds
 void check_heads(Checks& checks, const char* path);     // every mode; what is proved is right
 void check_together(Checks& checks, const char* path);  // sessions that step as one
+void check_drafts(Checks& checks, const char* path);    // guessed ids change nothing
 void check_allocations(Checks& checks, const char* path);  // none in a token
 void check_refusals(Checks& checks, const char* path);     // wrong arguments and files
 void check_lifetimes(Checks& checks, const char* path);    // every order of closing

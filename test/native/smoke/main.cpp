@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   if (!is_ternary(open_all(checks, argv[1], 1, nullptr).info)) {
     check_heads(checks, argv[1]);
     check_together(checks, argv[1]);
+    check_drafts(checks, argv[1]);
     check_allocations(checks, argv[1]);
   }
   check_refusals(checks, argv[1]);

@@ -107,7 +107,14 @@ void context_ends(Checks& checks, const char* path) {
                 "an id after the last position", error);
   checks.status(feed(on, {id}, error), SPIKED_ERR_CONTEXT_FULL, "one more", error);
   const spiked_head full{SPIKED_HEAD_FULL, 0, 0, 1, 0, 0};
-  spiked_joint_step step{on.session.get(), id, &greedy, &full, 0, {}, 0, 0, 0, {}};
+  spiked_drawn drawn[SPIKED_MAX_DRAFT + 1];
+  spiked_joint_step step{};
+  step.session = on.session.get();
+  step.fed = id;
+  step.sampling = &greedy;
+  step.head = &full;
+  step.max_draft = SPIKED_MAX_DRAFT;
+  step.drawn = drawn;
   checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_OK, "a step at the end", error);
   checks.status(step.error.code, SPIKED_ERR_CONTEXT_FULL, "its own error", step.error);
   checks.that(position(on) == 48, "the position stays");

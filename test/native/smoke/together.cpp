@@ -74,8 +74,15 @@ std::vector<std::vector<Taken>> alone(Checks& checks, std::vector<Sequence>& all
   return out;
 }
 
-spiked_joint_step joint(const Sequence& s, int32_t fed) {
-  return {s.session.get(), fed, &s.sampling, &s.head, s.want_logprob ? 1 : 0, {}, 0, 0, 0, {}};
+spiked_joint_step joint(const Sequence& s, int32_t fed, spiked_drawn& drawn) {
+  spiked_joint_step step{};
+  step.session = s.session.get();
+  step.fed = fed;
+  step.sampling = &s.sampling;
+  step.head = &s.head;
+  step.want_logprob = s.want_logprob ? 1 : 0;
+  step.drawn = &drawn;
+  return step;
 }
 
 std::vector<std::vector<Taken>> together(Checks& checks, std::vector<Sequence>& all) {
@@ -85,13 +92,15 @@ std::vector<std::vector<Taken>> together(Checks& checks, std::vector<Sequence>& 
   spiked_error error{};
   for (size_t k = 0; k < kSteps; ++k) {
     std::vector<spiked_joint_step> steps;
-    for (size_t i = 0; i < all.size(); ++i) steps.push_back(joint(all[i], fed[i]));
+    std::vector<spiked_drawn> drawn(all.size());
+    for (size_t i = 0; i < all.size(); ++i) steps.push_back(joint(all[i], fed[i], drawn[i]));
     checks.status(spiked_sessions_step(steps.data(), steps.size(), &error), SPIKED_OK, "sessions_step",
                   error);
     for (size_t i = 0; i < all.size(); ++i) {
       checks.status(steps[i].error.code, SPIKED_OK, "a joint step", steps[i].error);
-      out[i].push_back({steps[i].id, steps[i].logprob, steps[i].head_step.rows});
-      fed[i] = steps[i].id;
+      checks.that(steps[i].n_drawn == 1, "a step without a draft draws one id");
+      out[i].push_back({drawn[i].id, drawn[i].logprob, drawn[i].head_step.rows});
+      fed[i] = drawn[i].id;
     }
   }
   spiked_session_stats stats{};
@@ -134,14 +143,15 @@ void own_errors(Checks& checks, const char* path) {
   std::vector<Sequence> one = sequences(checks, on, 3), other = sequences(checks, on, 3);
   const auto expected = alone(checks, one);
   spiked_session_cancel(other[1].session.get());
-  spiked_joint_step steps[] = {joint(other[0], -1), joint(other[1], first_id(1)),
-                               joint(other[2], first_id(2))};
+  spiked_drawn drawn[3];
+  spiked_joint_step steps[] = {joint(other[0], -1, drawn[0]), joint(other[1], first_id(1), drawn[1]),
+                               joint(other[2], first_id(2), drawn[2])};
   spiked_error error{};
   checks.status(spiked_sessions_step(steps, 3, &error), SPIKED_OK, "sessions_step", error);
   checks.status(steps[0].error.code, SPIKED_ERR_TOKEN_UNKNOWN, "an id that does not exist", steps[0].error);
   checks.status(steps[1].error.code, SPIKED_ERR_CANCELLED, "a cancelled session", steps[1].error);
   checks.status(steps[2].error.code, SPIKED_OK, "its neighbour", steps[2].error);
-  checks.that(steps[2].id == expected[2][0].id, "the neighbour's id is the one it gets alone");
+  checks.that(drawn[2].id == expected[2][0].id, "the neighbour's id is the one it gets alone");
 
   steps[1] = steps[0];
   checks.status(spiked_sessions_step(steps, 2, &error), SPIKED_ERR_INVALID_ARGUMENT, "a session twice",

@@ -1,0 +1,285 @@
+// Steps that guess ids and verify them draw what steps without draw, and leave the session as they would.
+#include <algorithm>
+
+#include "check.h"
+
+namespace {
+
+/// How a text is continued.
+struct Run {
+  const char* name;
+  std::vector<int32_t> prompt;
+  size_t n_allowed;  ///< ids that are not banned; few make texts that repeat
+  float penalty;
+  spiked_head head;
+};
+
+struct Text {
+  std::vector<int32_t> ids;  ///< drawn
+  std::vector<std::vector<float>> states;
+};
+
+/// Guesses and how they came out, over all runs.
+struct Outcomes {
+  size_t right = 0, wrong = 0, cut_by_stop = 0;
+};
+
+constexpr size_t kIds = 60;
+
+std::vector<float> state_of(const Opened& on) {
+  std::vector<float> state(on.info.embed_dim * (1 + static_cast<size_t>(on.info.n_layers)));
+  spiked_error error{};
+  spiked_session_membrane(on.session.get(), state.data(), &error);
+  spiked_session_decay(on.session.get(), state.data() + on.info.embed_dim, &error);
+  return state;
+}
+
+/// What the next ids will come to, which shows the keys and values too.
+std::vector<float> future_of(Checks& checks, const Opened& on) {
+  spiked_error error{};
+  spiked_session* fork = nullptr;
+  checks.status(spiked_session_fork(on.session.get(), &fork, &error), SPIKED_OK, "session_fork", error);
+  const Session owned(fork);
+  std::vector<float> logits(on.info.vocab_size);
+  const int32_t next[] = {7, 9, 3};
+  checks.status(spiked_session_forward(fork, next, 3, SPIKED_LOGITS_LAST, logits.data(), nullptr, &error),
+                SPIKED_OK, "forward of a fork", error);
+  return logits;
+}
+
+std::vector<int32_t> banned_in(const Opened& on, const Run& run) {
+  std::vector<int32_t> banned;
+  for (uint32_t id = static_cast<uint32_t>(run.n_allowed); id < on.info.vocab_size; ++id)
+    banned.push_back(static_cast<int32_t>(id));
+  return banned;
+}
+
+spiked_sampling sampling_of(const Run& run, const std::vector<int32_t>& banned) {
+  return {0, 0, 1, run.penalty, 0, 0, banned.data(), banned.size()};
+}
+
+/// All but the prompt's last id.
+void begin(Checks& checks, const Opened& on, const Run& run) {
+  spiked_error error{};
+  checks.status(spiked_session_reset(on.session.get(), &error), SPIKED_OK, "session_reset", error);
+  if (run.prompt.size() > 1)
+    checks.status(spiked_session_forward(on.session.get(), run.prompt.data(), run.prompt.size() - 1,
+                                         SPIKED_LOGITS_NONE, nullptr, nullptr, &error),
+                  SPIKED_OK, "forward of a prompt", error);
+}
+
+Text plain(Checks& checks, const Opened& on, const Run& run) {
+  const std::vector<int32_t> banned = banned_in(on, run);
+  const spiked_sampling sampling = sampling_of(run, banned);
+  begin(checks, on, run);
+  Text out;
+  spiked_error error{};
+  int32_t id = run.prompt.back();
+  while (out.ids.size() < kIds) {
+    checks.status(
+        spiked_session_forward(on.session.get(), &id, 1, SPIKED_LOGITS_NONE, nullptr, nullptr, &error),
+        SPIKED_OK, "forward", error);
+    checks.status(
+        spiked_session_next(on.session.get(), &sampling, &run.head, &id, nullptr, nullptr, nullptr, &error),
+        SPIKED_OK, "next", error);
+    out.ids.push_back(id);
+    out.states.push_back(state_of(on));
+  }
+  return out;
+}
+
+/// Until there are n ids, or a stop id. The state is compared after every step.
+std::vector<int32_t> drafted(Checks& checks, const Opened& on, const Run& run, const Text& expected,
+                             uint32_t max_draft, size_t n, const int32_t* stop, Outcomes& outcomes) {
+  const std::vector<int32_t> banned = banned_in(on, run);
+  const spiked_sampling sampling = sampling_of(run, banned);
+  begin(checks, on, run);
+  std::vector<int32_t> out;
+  spiked_error error{};
+  spiked_drawn drawn[SPIKED_MAX_DRAFT + 1];
+  spiked_joint_step step{};
+  step.session = on.session.get();
+  step.sampling = &sampling;
+  step.head = &run.head;
+  step.stop_ids = stop;
+  step.n_stop_ids = stop == nullptr ? 0 : 1;
+  step.drawn = drawn;
+  step.fed = run.prompt.back();
+  while (out.size() < n && (stop == nullptr || out.empty() || out.back() != *stop)) {
+    step.max_draft = static_cast<uint32_t>(std::min<size_t>(max_draft, n - out.size() - 1));
+    checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_OK, "sessions_step", error);
+    checks.status(step.error.code, SPIKED_OK, "a step with a draft", step.error);
+    if (step.n_drawn == 0) return out;
+    for (size_t i = 0; i < step.n_drawn; ++i) {
+      out.push_back(drawn[i].id);
+      checks.that(drawn[i].stats.position == run.prompt.size() - 1 + out.size(), "the position of each id");
+    }
+    spiked_session_stats stats{};
+    spiked_session_get_stats(on.session.get(), &stats);
+    checks.that(stats.position == run.prompt.size() - 1 + out.size(),
+                "the session stands after what is right");
+    checks.that(step.n_drawn <= 1 + step.n_guessed && step.n_guessed <= step.max_draft, "no more than asked");
+    checks.that(out.size() <= kIds && same_bits(state_of(on), expected.states[out.size() - 1]),
+                "the state after every step is that without drafts", run.name);
+    outcomes.right += step.n_drawn - 1;
+    outcomes.wrong += step.n_guessed - (step.n_drawn - 1);
+    step.fed = out.back();
+    if (stop != nullptr && step.fed == *stop && step.n_drawn < 1 + step.n_guessed) ++outcomes.cut_by_stop;
+  }
+  return out;
+}
+
+std::vector<Run> runs(const Opened& on) {
+  const spiked_head full{SPIKED_HEAD_FULL, 0, 0, 1, 0, 0},
+      gate{SPIKED_HEAD_GATE, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_PROJECTION, 4, 1e30f, 0},
+      certified{SPIKED_HEAD_CERTIFIED, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_HEAD, 1, 0, 0};
+  std::vector<int32_t> loop, varied = some_ids(on.info, 40);
+  for (int32_t i = 0; i < 48; ++i) loop.push_back(2 + i % 5);
+  return {{"one id", {1}, on.info.vocab_size, 1, full},
+          {"a loop", loop, on.info.vocab_size, 1, full},
+          {"three ids", {1, 2}, 3, 1, full},
+          {"a penalty", loop, 4, 1.2f, full},
+          {"varied", varied, on.info.vocab_size, 1, full},
+          {"gate", loop, 3, 1, gate},
+          {"certified", {2, 1}, 3, 1.1f, certified}};
+}
+
+void same_as_without(Checks& checks, const char* path, uint32_t n_threads, const char* isa,
+                     Outcomes& outcomes) {
+  const Opened on = open_all(checks, path, n_threads, isa);
+  if (!on.ok()) return;
+  spiked_error error{};
+  for (Run& run : runs(on)) {
+    // f32 weights have no quantised products.
+    if (spiked_model_check_head(on.model.get(), &run.head, &error) != SPIKED_OK)
+      run.head.mode = SPIKED_HEAD_FULL;
+    const Text expected = plain(checks, on, run);
+    const std::vector<float> future = future_of(checks, on);
+    for (uint32_t max_draft : {1u, 3u, 7u}) {
+      const auto found = drafted(checks, on, run, expected, max_draft, kIds, nullptr, outcomes);
+      checks.that(found == expected.ids, "the ids are those without drafts", run.name);
+      checks.that(same_bits(future_of(checks, on), future), "what follows is the same", run.name);
+    }
+    // Every place where it could end.
+    for (size_t n = 1; n <= kIds; n += 11) {
+      const auto found = drafted(checks, on, run, expected, SPIKED_MAX_DRAFT, n, nullptr, outcomes);
+      checks.that(std::equal(found.begin(), found.end(), expected.ids.begin()) && found.size() == n,
+                  "it ends at the number that was asked for", run.name);
+    }
+    for (size_t at = 0; at < kIds; at += 6) {
+      const int32_t stop = expected.ids[at];
+      const auto end = std::find(expected.ids.begin(), expected.ids.end(), stop) + 1;
+      const auto found = drafted(checks, on, run, expected, SPIKED_MAX_DRAFT, kIds, &stop, outcomes);
+      checks.that(found == std::vector<int32_t>(expected.ids.begin(), end), "it ends with the stop id",
+                  run.name);
+    }
+  }
+}
+
+/// Drafts of several sessions share a pass.
+void among_others(Checks& checks, const char* path) {
+  const Opened on = open_all(checks, path, 2, nullptr);
+  if (!on.ok()) return;
+  std::vector<Run> all = runs(on);
+  spiked_error error{};
+  std::vector<Text> expected;
+  std::vector<Opened> others;
+  std::vector<std::vector<int32_t>> banned, found(all.size());
+  std::vector<spiked_sampling> samplings;
+  for (Run& run : all) {
+    if (spiked_model_check_head(on.model.get(), &run.head, &error) != SPIKED_OK)
+      run.head.mode = SPIKED_HEAD_FULL;
+    expected.push_back(plain(checks, on, run));
+    spiked_session* raw = nullptr;
+    checks.status(spiked_session_open(on.model.get(), &raw, &error), SPIKED_OK, "session_open", error);
+    Opened other;
+    other.session.reset(raw);
+    other.info = on.info;
+    begin(checks, other, run);
+    others.push_back(std::move(other));
+    banned.push_back(banned_in(on, run));
+  }
+  for (size_t i = 0; i < all.size(); ++i) samplings.push_back(sampling_of(all[i], banned[i]));
+  size_t most = 0;
+  for (bool more = true; more;) {
+    std::vector<spiked_joint_step> steps;
+    std::vector<std::vector<spiked_drawn>> drawn(all.size(), std::vector<spiked_drawn>(SPIKED_MAX_DRAFT + 1));
+    std::vector<size_t> who;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (found[i].size() == kIds) continue;
+      spiked_joint_step step{};
+      step.session = others[i].session.get();
+      step.fed = found[i].empty() ? all[i].prompt.back() : found[i].back();
+      step.sampling = &samplings[i];
+      step.head = &all[i].head;
+      step.max_draft = static_cast<uint32_t>(std::min<size_t>(SPIKED_MAX_DRAFT, kIds - found[i].size() - 1));
+      step.drawn = drawn[i].data();
+      steps.push_back(step);
+      who.push_back(i);
+    }
+    more = !steps.empty();
+    if (!more) break;
+    checks.status(spiked_sessions_step(steps.data(), steps.size(), &error), SPIKED_OK, "sessions_step",
+                  error);
+    size_t fed = 0;
+    for (size_t k = 0; k < steps.size(); ++k) {
+      checks.status(steps[k].error.code, SPIKED_OK, "a joint step with a draft", steps[k].error);
+      if (steps[k].n_drawn == 0) return;
+      for (size_t i = 0; i < steps[k].n_drawn; ++i) found[who[k]].push_back(drawn[who[k]][i].id);
+      fed += 1 + steps[k].n_guessed;
+      checks.that(same_bits(state_of(others[who[k]]), expected[who[k]].states[found[who[k]].size() - 1]),
+                  "the state among others is that alone", all[who[k]].name);
+    }
+    checks.that(fed <= SPIKED_MAX_JOINT, "no more ids than a pass has room for");
+    most = std::max(most, fed);
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    checks.that(found[i] == expected[i].ids, "the ids among others are those alone", all[i].name);
+  checks.that(most > all.size(), "drafts share a pass");
+}
+
+void refused(Checks& checks, const char* path) {
+  const Opened on = open_all(checks, path, 1, nullptr);
+  if (!on.ok()) return;
+  spiked_error error{};
+  spiked_drawn drawn[SPIKED_MAX_DRAFT + 1];
+  const spiked_sampling greedy{0, 0, 1, 1, 0, 0, nullptr, 0}, warm{1, 0, 1, 1, 0, 0, nullptr, 0};
+  spiked_joint_step step{};
+  step.session = on.session.get();
+  step.fed = 1;
+  step.sampling = &greedy;
+  step.drawn = drawn;
+  step.max_draft = SPIKED_MAX_DRAFT + 1;
+  checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_ERR_INVALID_ARGUMENT, "too long a draft",
+                error);
+  step.max_draft = SPIKED_MAX_DRAFT;
+  step.drawn = nullptr;
+  checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_ERR_INVALID_ARGUMENT, "nowhere to draw to",
+                error);
+  step.drawn = drawn;
+  // A text that repeats, so that there would be something to guess.
+  for (int i = 0; i < 20; ++i) {
+    step.sampling = i % 2 == 0 ? &warm : &greedy;
+    step.want_logprob = i % 2;
+    step.fed = 1 + i % 4;
+    checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_OK, "sessions_step", error);
+    checks.that(step.n_guessed == 0 && step.n_drawn == 1, "no draft where an id is drawn or wants its log");
+  }
+  spiked_session_cancel(on.session.get());
+  checks.status(spiked_sessions_step(&step, 1, &error), SPIKED_OK, "sessions_step", error);
+  checks.status(step.error.code, SPIKED_ERR_CANCELLED, "a cancelled session", step.error);
+}
+
+}  // namespace
+
+void check_drafts(Checks& checks, const char* path) {
+  Outcomes outcomes;
+  same_as_without(checks, path, 1, "scalar", outcomes);
+  for (uint32_t n_threads : {1u, 2u, 3u}) same_as_without(checks, path, n_threads, nullptr, outcomes);
+  checks.that(outcomes.right > 100 && outcomes.wrong > 100 && outcomes.cut_by_stop > 10,
+              "guesses come out right and wrong",
+              std::to_string(outcomes.right) + " right, " + std::to_string(outcomes.wrong) + " wrong, " +
+                  std::to_string(outcomes.cut_by_stop) + " cut by a stop id");
+  among_others(checks, path);
+  refused(checks, path);
+}
