@@ -18,6 +18,9 @@ export function goldenFile(name: string, file: string): string {
   return existsSync(own) ? own : join(sharedDir() ?? 'shared', 'golden', name, file);
 }
 
+/** What a test on a whole case lacks; undefined when it is there. */
+export const missingCase = (name: string): string | undefined => missingGolden(name, 'model.pt');
+
 /** What a test on these files of a case lacks; undefined when they are there. */
 export function missingGolden(name: string, ...files: string[]): string | undefined {
   const missing = files.find((file) => !existsSync(goldenFile(name, file)));
