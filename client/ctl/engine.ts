@@ -24,7 +24,6 @@ export interface PlaceOptions {
 
 export interface EngineOptions extends PlaceOptions {
   activations?: Activations | undefined;
-  memory?: NativeEngineOptions['memory'];
 }
 
 /** Adds `--threads`; its default is found when the command runs, as looking at the machine needs the addon. */
@@ -103,8 +102,7 @@ export async function useModel<T>(
   options: EngineOptions,
   use: (model: NativeModel, engine: NativeEngine) => Promise<T>,
 ): Promise<T> {
-  const { activations, memory } = options;
-  const engine = addon().openEngine({ ...engineOf(options), activations, memory });
+  const engine = addon().openEngine({ ...engineOf(options), activations: options.activations });
   try {
     const model = await engine.openModel(path);
     try {

@@ -23,6 +23,6 @@ export {
 } from './model-file.js';
 export { pack, packedSize, unpackRows, type PackedMatrix } from './pack.js';
 export { type Piece, type PieceKind, type PieceTable } from './piece-table.js';
-export { digestedLayout, layoutOf, type Layout } from './published-layout.js';
+export { digestedLayout, layoutOf, publishedSha256, type Layout } from './published-layout.js';
 export { openModelTokenizer, openTokenizer, type Tokenizer, type TokenizerOptions } from './tokenizer.js';
 export type { IdDecoder, Vocabulary } from './vocabulary.js';

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import type { ModelInfo } from './addon-types.js';
 
 /** I2_S files whose layout is known although nothing in them states it: SHA-256 of the file. */
-const published: ReadonlySet<string> = new Set([
+export const publishedSha256: ReadonlySet<string> = new Set([
   // BitNet b1.58 2B4T as published, and with general.file_type 41 in place of 40.
   '4221b252fdd5fd25e15847adfeb5ee88886506ba50b8a34548374492884c2162',
   'e23b16fa81b890e8b65e676262b645e8ffa5ae1f6df89dadaf793246826bbd90',
@@ -39,7 +39,7 @@ export async function digestedLayout(path: string, signal: AbortSignal): Promise
     for (;;) {
       if (signal.aborted) return 'unread';
       const { bytesRead } = await file.read(chunk);
-      if (bytesRead === 0) return published.has(hash.digest('hex')) ? 'known' : 'unverified';
+      if (bytesRead === 0) return publishedSha256.has(hash.digest('hex')) ? 'known' : 'unverified';
       hash.update(chunk.subarray(0, bytesRead));
     }
   } finally {

@@ -1,4 +1,4 @@
-import { openTokenizer, readFileBytes, type ModelInfo } from '../../../../native/host/index.js';
+import { openModelTokenizer, type ModelInfo } from '../../../../native/host/index.js';
 
 /** Tokens that are generated after each. */
 export const harnessTokens = 20;
@@ -29,12 +29,12 @@ export interface HarnessPrompts {
 
 /** The prompts as ids, with BOS in front; as many ids of no meaning for a model without a tokenizer. */
 export async function readHarnessPrompts(path: string, info: ModelInfo): Promise<HarnessPrompts> {
-  if (info.tokenizer.sizeBytes === 0)
+  const tokenizer = await openModelTokenizer(path);
+  if (tokenizer === null)
     return {
       ids: texts.map((text, i) => arbitrary(1 + Math.ceil(text.length / 4), i, info.validVocabSize)),
       source: 'ids of no meaning (the model has no tokenizer)',
     };
-  const tokenizer = await openTokenizer(await readFileBytes(path, info.tokenizer), {});
   try {
     const { bosId } = tokenizer.pieces;
     const ids: number[][] = [];

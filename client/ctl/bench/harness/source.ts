@@ -3,16 +3,11 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { publishedSha256 } from '../../../../native/host/index.js';
 import { SpikedError } from '../../../protocol/errors.js';
 import { fileError } from '../../../../export/input-file.js';
 import type { BitnetConfigName } from '../../synth/bitnet/configs.js';
 import { writeBitnet } from '../../synth/bitnet/write.js';
-
-/** SHA-256 of BitNet b1.58 2B4T's file as it was published, and of copies that differ in `general.file_type` alone. */
-const published = [
-  '4221b252fdd5fd25e15847adfeb5ee88886506ba50b8a34548374492884c2162',
-  'e23b16fa81b890e8b65e676262b645e8ffa5ae1f6df89dadaf793246826bbd90',
-];
 
 export interface ModelSource {
   path: string;
@@ -42,7 +37,7 @@ export async function withModel<T>(
     if (!source.isPublished)
       throw new SpikedError(
         'ERR_MODEL_INVALID',
-        `${named}, named by ${publishedVariable}: expected SHA-256 ${published.join(' or ')}, found ${source.sha256}; give it as an argument to measure it all the same`,
+        `${named}, named by ${publishedVariable}: expected SHA-256 ${[...publishedSha256].join(' or ')}, found ${source.sha256}; give it as an argument to measure it all the same`,
       );
     return use(source);
   }
@@ -65,5 +60,5 @@ async function sourceOf(path: string): Promise<ModelSource> {
     throw fileError(path, error);
   }
   const sha256 = hash.digest('hex');
-  return { path, sha256, isPublished: published.includes(sha256) };
+  return { path, sha256, isPublished: publishedSha256.has(sha256) };
 }
