@@ -323,7 +323,7 @@ test('what does not fit is refused and changes nothing', async () => {
     await refused(session.append(ids(5)), 'ERR_CONTEXT_FULL', /at most 4 tokens .*found 5/);
     await refused(session.append([1, 512]), 'ERR_TOKEN_UNKNOWN', /512/);
     const call = { session: session.id, prompt: 'a', tokens: [1] };
-    await refused(client.call('session.append', call), 'ERR_INVALID_ARGUMENT', /found both/);
+    await refused(client.call('session.append', call), 'ERR_INVALID_ARGUMENT', /found "prompt" and "tokens"/);
     const result = await session.generate({ ...greedy, max_tokens: 50 }).result;
     assert.is(result.stop_reason, 'length');
     assert.is(result.generated_tokens, 4);
