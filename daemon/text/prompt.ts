@@ -59,10 +59,14 @@ export function checkOnePrompt<Name extends string>(
 ): void {
   const given = names.filter((name) => params[name] !== undefined);
   if (given.length === 1) return;
-  const quoted = (all: readonly string[]): string => all.map((name) => `"${name}"`).join(' and ');
+  const quoted = (all: readonly string[]): string =>
+    all
+      .map((name) => `"${name}"`)
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' and $1');
   throw new SpikedError(
     'ERR_INVALID_ARGUMENT',
-    `${method}: expected exactly one of ${quoted(names)}, found ${given.length === 0 ? 'neither' : quoted(given)}`,
+    `${method}: expected exactly one of ${quoted(names)}, found ${given.length === 0 ? 'none' : quoted(given)}`,
   );
 }
 

@@ -228,8 +228,8 @@ test('wrong prompts are refused by name', async () => {
   await refused({ prompt: 'x' }, 'ERR_TOKENIZER_MISSING', /model "bare"/);
   await refused({ tokens: [1], stop: ['x'] }, 'ERR_TOKENIZER_MISSING', /model "bare"/);
   await refused({ tokens: [1], model: 'nobody' }, 'ERR_MODEL_NOT_FOUND', /model "nobody"/);
-  await refused({}, 'ERR_INVALID_ARGUMENT', /exactly one of "prompt" and "tokens", found neither/);
-  await refused({ prompt: 'x', tokens: [1] }, 'ERR_INVALID_ARGUMENT', /found both/);
+  await refused({}, 'ERR_INVALID_ARGUMENT', /exactly one of "prompt", "tokens" and "messages", found none/);
+  await refused({ prompt: 'x', tokens: [1] }, 'ERR_INVALID_ARGUMENT', /found "prompt" and "tokens"/);
   await refused(
     { prompt: 'x'.repeat(262_145), model: 'spoken' },
     'ERR_TEXT_TOO_LONG',
