@@ -24,6 +24,7 @@ export interface PlaceOptions {
 
 export interface EngineOptions extends PlaceOptions {
   activations?: Activations | undefined;
+  headBits?: NativeEngineOptions['headBits'];
 }
 
 /** Adds `--threads`; its default is found when the command runs, as looking at the machine needs the addon. */
@@ -102,7 +103,8 @@ export async function useModel<T>(
   options: EngineOptions,
   use: (model: NativeModel, engine: NativeEngine) => Promise<T>,
 ): Promise<T> {
-  const engine = addon().openEngine({ ...engineOf(options), activations: options.activations });
+  const { activations, headBits } = options;
+  const engine = addon().openEngine({ ...engineOf(options), activations, headBits });
   try {
     const model = await engine.openModel(path);
     try {

@@ -15,7 +15,7 @@ interface RunOptions extends SamplingOptions {
   socket?: string;
   ignoreEos?: true;
   logprobs?: true;
-  head: 'full' | 'scan' | 'gate' | 'certified';
+  head: 'full' | 'scan' | 'gate' | 'certified' | 'topk';
   headActivations: 'f32' | 'i16' | 'i8';
   headScope: 'projection' | 'head';
   headK: number;
@@ -43,7 +43,7 @@ export function runCommand(): Command {
     .option('--logprobs', 'with --json: the log-probability of every token')
     .addOption(
       new Option('--head <mode>', 'how the next token is found: certified never differs from full')
-        .choices(['full', 'scan', 'gate', 'certified'])
+        .choices(['full', 'scan', 'gate', 'certified', 'topk'])
         .default('full'),
     )
     .addOption(
@@ -56,7 +56,7 @@ export function runCommand(): Command {
         .choices(['projection', 'head'])
         .default('projection'),
     )
-    .option('--head-k <n>', 'gate: rows computed again', integer(1, 4096), 32)
+    .option('--head-k <n>', 'gate: rows computed again; topk: of each block of 4096', integer(1, 4096), 32)
     .option('--head-threshold <gap>', 'gate: verify below this gap', decimal(0, 1e30), 0.5)
     .option('--head-cap <n>', 'certified: most rows before all are computed', integer(1, 2 ** 24))
     .option(

@@ -37,6 +37,7 @@ function summariseHead({ head }: GenerateResult): string[] {
       `head: ${head.proved} of ${head.steps} proved, ${per(head.rows)} rows a step, ${head.fell_back} fell back`,
     ];
   if (head.mode === 'gate') return [`head: ${head.triggered} of ${head.steps} steps verified`];
+  if (head.mode === 'topk') return [`head: unproved, ${per(head.rows)} rows a step`];
   return head.mode === 'scan' ? ['head: unverified scan'] : [];
 }
 

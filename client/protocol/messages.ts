@@ -234,12 +234,12 @@ const tokensDecode = {
 
 /** How the next id is found; docs/numerics.md, "Heads". A key that the mode does not use is ignored. */
 const headParams = z.strictObject({
-  mode: z.enum(['full', 'scan', 'gate', 'certified']).default('full'),
+  mode: z.enum(['full', 'scan', 'gate', 'certified', 'topk']).default('full'),
   /** scan: precision of the pass. */
   activations: z.enum(['f32', 'i16', 'i8']).default('i8'),
   /** gate: what the first pass does with i8 activations. */
   scope: z.enum(['projection', 'head']).default('projection'),
-  /** gate: rows computed again. */
+  /** gate: rows computed again; topk: in each block of 4,096 rows. */
   k: z.int().min(1).max(4096).default(32),
   /** gate: verify when the gap between the two best scores is below it. */
   threshold: z.number().min(0).max(1e30).default(0.5),
@@ -557,7 +557,7 @@ export const events = {
     fell_back: z.boolean(),
     rows: field.count,
     survivors: field.count,
-    /** gate: best id of the first pass; else as `token`. */
+    /** gate, topk: best id of the first pass; else as `token`. */
     token_before: field.tokenId,
     token: field.tokenId,
     ...headNs,

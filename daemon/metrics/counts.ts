@@ -23,7 +23,7 @@ export class Counts {
   readonly bytes = { blocks: 0, kv: 0, head: 0 };
   readonly columns = { mixer: 0, ffn: 0 };
   readonly activeColumns = { mixer: 0, ffn: 0 };
-  readonly headSteps: Record<HeadMode, number> = { full: 0, scan: 0, gate: 0, certified: 0 };
+  readonly headSteps: Record<HeadMode, number> = { full: 0, scan: 0, gate: 0, certified: 0, topk: 0 };
   readonly drafts = { passes: 0, proposed: 0, accepted: 0 };
   readonly head = { proved: 0, fellBack: 0, triggered: 0, rows: 0, survivors: 0 };
 

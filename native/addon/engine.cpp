@@ -71,6 +71,9 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
   const size_t kv = choose("kv", "options.kv", kKv);
   const size_t memory = choose("memory", "options.memory", kMemory);
   const size_t contract = choose("contract", "options.contract", kContract);
+  const Napi::Value head_bits_value = args.property(options, "headBits", "options.headBits");
+  const double head_bits =
+      head_bits_value.IsUndefined() ? 0 : args.integer(head_bits_value, "options.headBits", 4, 8);
   if (args.failed()) return raise(env, args.failure());
   const auto* precision = std::find(std::begin(kActivations), std::end(kActivations), activations);
   if (precision == std::end(kActivations))
@@ -87,7 +90,8 @@ Napi::Value Engine::open(const Napi::CallbackInfo& info) {
                                         static_cast<uint32_t>(context),
                                         static_cast<int32_t>(kv),
                                         static_cast<int32_t>(memory),
-                                        static_cast<int32_t>(contract)};
+                                        static_cast<int32_t>(contract),
+                                        static_cast<uint32_t>(head_bits)};
   spiked_engine* handle = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&c_options, &handle, &error) != SPIKED_OK) return raise(env, failure_of(error));

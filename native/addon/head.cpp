@@ -1,8 +1,15 @@
 #include "head.h"
 
+#include <iterator>
 #include <limits>
 
 namespace spiked::addon {
+namespace {
+
+// In the order of the C enum.
+constexpr const char* kModes[] = {"full", "scan", "gate", "certified", "topk"};
+
+}  // namespace
 
 spiked_head read_head(ArgReader& args, const Napi::Value& value) {
   constexpr double kMaxInt = std::numeric_limits<int32_t>::max();
@@ -15,7 +22,7 @@ spiked_head read_head(ArgReader& args, const Napi::Value& value) {
   const auto given = [&](const Napi::Value& found) { return !args.failed() && !found.IsUndefined(); };
   // The choices stand in the order of the C enums.
   head.mode =
-      static_cast<int32_t>(args.choice(get("mode"), "head.mode", {"full", "scan", "gate", "certified"}));
+      static_cast<int32_t>(args.choice(get("mode"), "head.mode", {std::begin(kModes), std::end(kModes)}));
   if (const Napi::Value found = get("activations"); given(found))
     head.activations = static_cast<int32_t>(args.choice(found, "head.activations", {"f32", "i8", "i16"}));
   if (const Napi::Value found = get("scope"); given(found))
@@ -31,7 +38,6 @@ spiked_head read_head(ArgReader& args, const Napi::Value& value) {
 }
 
 Napi::Object head_step_value(Napi::Env env, const spiked_head_step& step) {
-  constexpr const char* kModes[] = {"full", "scan", "gate", "certified"};
   Napi::Object out = Napi::Object::New(env);
   const auto number = [&](const char* key, double value) { out[key] = Napi::Number::New(env, value); };
   out["mode"] = Napi::String::New(env, kModes[step.mode]);

@@ -38,6 +38,10 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     SPIKED_TRY(one_of_two("kv", options->kv, "f32", "f16"));
     SPIKED_TRY(one_of_two("memory", options->memory, "normal", "low"));
     SPIKED_TRY(one_of_two("contract", options->contract, "bitnet", "hyphae"));
+    const uint32_t head_bits = options->head_bits;
+    if (head_bits != 0 && head_bits != 4 && head_bits != 8)
+      return {Code::ERR_INVALID_ARGUMENT,
+              format("head_bits: expected 4 or 8, or 0 for 8, found %u", head_bits)};
     EngineOptions o;
     o.n_threads = options->n_threads;
     o.isa = options->isa != nullptr ? options->isa : "";
@@ -45,6 +49,7 @@ spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_en
     o.loading = static_cast<Loading>(loading);
     o.network = {static_cast<ops::Activations>(activations), options->context, options->kv == SPIKED_KV_F16,
                  options->memory == SPIKED_MEMORY_LOW, options->contract == SPIKED_CONTRACT_HYPHAE};
+    o.head_bits = head_bits == 4 ? head::TableBits::k4 : head::TableBits::k8;
     o.prefix_cache_bytes = options->prefix_cache_bytes;
     o.ram_budget_bytes = options->ram_budget_bytes;
     auto engine = Engine::open(o);

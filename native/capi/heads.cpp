@@ -17,8 +17,8 @@ Status out_of(const char* name, int32_t last, int32_t found) {
 Result<head::Settings> head_of(const spiked_head* in) {
   head::Settings s;
   if (in == nullptr) return s;
-  if (in->mode < SPIKED_HEAD_FULL || in->mode > SPIKED_HEAD_CERTIFIED)
-    return out_of("mode", SPIKED_HEAD_CERTIFIED, in->mode);
+  if (in->mode < SPIKED_HEAD_FULL || in->mode > SPIKED_HEAD_TOPK)
+    return out_of("mode", SPIKED_HEAD_TOPK, in->mode);
   if (in->activations < SPIKED_ACTIVATIONS_F32 || in->activations > SPIKED_ACTIVATIONS_I16)
     return out_of("activations", SPIKED_ACTIVATIONS_I16, in->activations);
   if (in->scope < SPIKED_SCOPE_PROJECTION || in->scope > SPIKED_SCOPE_HEAD)

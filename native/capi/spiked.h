@@ -133,6 +133,8 @@ typedef struct spiked_engine_options {
   int32_t kv;       /* enum spiked_kv */
   int32_t memory;   /* enum spiked_memory_mode */
   int32_t contract; /* enum spiked_contract */
+  /* Of the table that CERTIFIED and TOPK scan over F16 output weights: 8, or 4 for half the memory and more rows computed again; 0: 8. */
+  uint32_t head_bits;
 } spiked_engine_options;
 
 spiked_status spiked_engine_open(const spiked_engine_options* options, spiked_engine** out,
@@ -339,7 +341,8 @@ enum spiked_head_mode {
   SPIKED_HEAD_GATE =
       2, /* i8 scan; the k best rows again with f32 activations when the top-two gap is below the threshold */
   SPIKED_HEAD_CERTIFIED =
-      3 /* 4-bit scan with bounds; rows that could still win exactly: the id is always FULL's */
+      3, /* scan of few bits with bounds; rows that could still win exactly: the id is always FULL's */
+  SPIKED_HEAD_TOPK = 4 /* F16 weights: int8 scan, the k best rows of every 4,096 exactly; unproved */
 };
 enum spiked_head_scope { SPIKED_SCOPE_PROJECTION = 0, SPIKED_SCOPE_HEAD = 1 };
 
@@ -348,7 +351,7 @@ typedef struct spiked_head {
   int32_t activations; /* SCAN: enum spiked_activations */
   int32_t
       scope; /* GATE: what the scan does with i8 activations, the output projection or the prior branch too */
-  uint32_t k;      /* GATE: 1 .. min(vocab_size, 4096) */
+  uint32_t k;      /* GATE, TOPK: 1 .. min(vocab_size, 4096) */
   float threshold; /* GATE: at least 0; a gap is below +infinity always */
   uint32_t
       cap; /* CERTIFIED: most rows computed exactly before every row is; 0: three eighths of vocab_size */
@@ -356,14 +359,14 @@ typedef struct spiked_head {
 
 typedef struct spiked_head_step {
   int32_t
-      mode; /* what ran: FULL where the request needs every row (log-probability, adaptive temperature; CERTIFIED: sampling without top_k) */
+      mode; /* what ran: FULL where the request needs every row (log-probability, adaptive temperature; CERTIFIED, TOPK: sampling without top_k) */
   int32_t triggered;  /* GATE */
   int32_t proved;     /* the id is FULL's, by proof or because every row was computed exactly */
   int32_t fell_back;  /* CERTIFIED: more survivors than cap, so every row was computed */
   float gap;          /* GATE: between the scan's two best scores, masks and penalty applied */
   uint32_t rows;      /* computed with f32 activations after the scan (FULL: all) */
   uint32_t survivors; /* CERTIFIED: rows that could still win */
-  int32_t id_before;  /* GATE: the scan's best id; else the id drawn */
+  int32_t id_before;  /* GATE, TOPK: the scan's best id; else the id drawn */
   uint64_t projection_ns, prior_ns, selection_ns, verification_ns; /* FULL: all in verification_ns */
   uint64_t bytes; /* least bytes of weights and tables that the step read */
 } spiked_head_step;
@@ -373,9 +376,9 @@ spiked_status spiked_model_check_head(const spiked_model* model, const spiked_he
                                       spiked_error* error);
 
 /* Runs a head (NULL: FULL) on the last position and draws the next id; the id is not fed. *logprob as in spiked_session_sample; NULL: not
- * wanted. `step` and `t_ns` may be NULL. The first CERTIFIED step of a model makes its tables, which takes the time of some hundred tokens.
+ * wanted. `step` and `t_ns` may be NULL. The first CERTIFIED or TOPK step of a model makes its tables, which takes the time of some hundred tokens.
  * Errors: INVALID_ARGUMENT (before any forward; a setting out of range), MODEL_UNSUPPORTED (the mode cannot be served by these weights),
- * MODEL_INVALID (a value is not finite). */
+ * MODEL_INVALID (a value is not finite), RAM_BUDGET (the tables); FILE_IO, MODEL_FILE_CHANGED (rows read in low memory mode). */
 spiked_status spiked_session_next(spiked_session* session, const spiked_sampling* sampling,
                                   const spiked_head* head, int32_t* id, float* logprob, uint64_t* t_ns,
                                   spiked_head_step* step, spiked_error* error);

@@ -100,9 +100,11 @@ class Certified::Region {
   void bound(const Range& mine, std::vector<float>& best) {
     float *low = me_.low_.data(), *high = me_.high_.data();
     const float *rest_c = coarse_.rest_c.data(), *rest_g = coarse_.rest_g.data();
+    const bool has_g = coarse_.g_cols != 0;
     for (size_t r = mine.begin; r < mine.end; ++r) {
       const float score = low[r] + high[r];
-      const float off = rest_c[r] * bound_.c_rest + rest_g[r] * bound_.g_rest + bound_.slack;
+      const float off_g = has_g ? rest_g[r] * bound_.g_rest : 0.0f;
+      const float off = rest_c[r] * bound_.c_rest + off_g + bound_.slack;
       low[r] = score - off;
       high[r] = score + off;
     }
@@ -140,32 +142,35 @@ class Certified::Region {
 
   void select() {
     const float least = cut(), *high = me_.high_.data();
+    const size_t unit_rows = me_.output_.unit();
     size_t n_rows = 0;
     for (size_t r = 0; r < n_rows_; ++r) {
       if (high[r] < least || high[r] == kNever) continue;
       me_.survivors_.push_back(static_cast<int32_t>(r));
-      const auto panel = static_cast<uint32_t>(r / layout::kPanelRows);
-      if (!me_.panels_.empty() && me_.panels_.back() == panel) continue;
-      me_.panels_.push_back(panel);
-      n_rows += layout::kPanelRows;
+      const auto unit = static_cast<uint32_t>(r / unit_rows);
+      if (!me_.units_.empty() && me_.units_.back() == unit) continue;
+      me_.units_.push_back(unit);
+      n_rows += unit_rows;
     }
     step_.survivors = static_cast<uint32_t>(me_.survivors_.size());
     step_.fell_back = n_rows > cap_ || me_.survivors_.size() < n_best_;
     if (step_.fell_back) me_.survivors_.clear();
   }
 
-  // Exact logits: of the surviving panels, or of all.
+  // Exact logits: of the survivors' units, or of all.
   void compute(Team& team, Clock& clock, bool all) {
     const float *hidden = me_.x_.data(), *prior = hidden + coarse_.c_cols;
+    const auto score = [&](size_t unit_rows, size_t begin, size_t end) {
+      score_rows(k_, w_, me_.output_, team.index(), hidden, prior, {begin * unit_rows, end * unit_rows},
+                 logits_, me_.branch_.data());
+    };
     if (all) {
-      head::split_rows(team, w_.output, [&](const Range& panels) {
-        score_panels(k_, w_, hidden, prior, panels.begin, panels.end, logits_, me_.branch_.data());
-      });
+      head::split_rows(team, w_.output,
+                       [&](const Range& units) { score(w_.output.row_unit(), units.begin, units.end); });
     } else {
-      team.split(me_.panels_.size(), 1, kPanelsAtOnce, [&](const Range& mine) {
+      team.split(me_.units_.size(), 1, kUnitsAtOnce, [&](const Range& mine) {
         for (size_t i = mine.begin; i < mine.end; ++i)
-          score_panels(k_, w_, hidden, prior, me_.panels_[i], me_.panels_[i] + 1, logits_,
-                       me_.branch_.data());
+          score(me_.output_.unit(), me_.units_[i], me_.units_[i] + 1);
       });
     }
     team.barrier();
@@ -185,36 +190,38 @@ class Certified::Region {
   Bound bound_;
 };
 
-Certified::Certified(const HeadWeights& weights, const Coarse& coarse, unsigned n_workers)
+Certified::Certified(const HeadWeights& weights, const Coarse& coarse, OutputRows& output, unsigned n_workers)
     : w_(weights),
       coarse_(coarse),
+      output_(output),
       x_(coarse.c_cols + round_up(coarse.g_cols, layout::kActivationPad) + layout::kActivationPad),
       q_(x_.size()),
       along_(coarse.n_directions()),
       rest_(std::max(coarse.c_cols, coarse.g_cols)),
       low_(coarse.rows_padded),
       high_(coarse.rows_padded),
-      branch_(weights.output.packed.rows),
+      branch_(weights.has_dynamic_prior() ? weights.output.packed.rows : 0),
       best_low_(n_workers) {}
 
-const std::vector<int32_t>& Certified::run(Pool& pool, const kernels::Kernels& kernels, const float* hidden,
-                                           size_t k, size_t cap, const Rules& rules, float* logits,
-                                           Step& step) {
-  panels_.clear();
+Result<std::span<const int32_t>> Certified::run(Pool& pool, const kernels::Kernels& kernels,
+                                                const float* hidden, size_t k, size_t cap, const Rules& rules,
+                                                float* logits, Step& step) {
+  units_.clear();
   survivors_.clear();
   // The region must not allocate.
-  panels_.reserve(coarse_.table.packed.rows / layout::kPanelRows);
+  units_.reserve(coarse_.table.packed.rows / output_.unit());
   survivors_.reserve(rules.valid);
   for (std::vector<float>& best : best_low_) best.reserve(k == 1 ? 2 : rules.valid + k);
   std::copy(hidden, hidden + w_.output.cols, x_.data());
   step.mode = Mode::kCertified;
   Region region(*this, kernels, k, cap, rules, logits, step);
   pool.run([&](Team& team) { region.work(team); });
+  SPIKED_TRY(output_.end());
   step.proved = true;  // by the bound, or because every row was computed
-  const size_t exact = step.fell_back ? w_.output.rows : panels_.size() * layout::kPanelRows;
+  const size_t exact = step.fell_back ? w_.output.rows : units_.size() * output_.unit();
   step.rows = static_cast<uint32_t>(exact);
   step.bytes = coarse_.scan_bytes(rules.valid) + exact * row_bytes(w_) + w_.prior_in.logical_bytes();
-  return survivors_;
+  return std::span<const int32_t>(survivors_);
 }
 
 size_t Certified::size_bytes() const {

@@ -1,21 +1,21 @@
 #include "head/coarse.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/half.h"
+#include "head/row_codes.h"
 #include "tensor/pack.h"
+#include "tensor/row_file.h"
 #include "tensor/unpack.h"
 #include "threads/partition.h"
 
 namespace spiked::head {
 namespace {
 
-// Clipping the largest weights of a group can lower the group's error; the best of these is kept.
-constexpr double kClips[] = {1.0, 0.95, 0.9, 0.85, 0.8};
-constexpr double kLevels = 7.0;
 // A rounding up that outweighs the rounding of the norms' own f64 sums.
 constexpr double kUp = 1.0 + 1e-6;
+// Of rows that are read from a file, for all workers together.
+constexpr size_t kWindowRows = 4096;
 
 double norm(const double* x, size_t n) {
   double sum = 0;
@@ -28,93 +28,64 @@ float at_least(double x) {
   return static_cast<double>(f) < x ? std::nextafterf(f, INFINITY) : f;
 }
 
-struct Group {
-  uint16_t scale;
-  int8_t q[layout::kGroupColumns];
-};
-
-double quantise(const double* w, double scale, int8_t* q) {
-  double error = 0;
-  for (size_t i = 0; i < layout::kGroupColumns; ++i) {
-    double level = std::nearbyint(w[i] / scale);
-    level = level > kLevels ? kLevels : level < -kLevels ? -kLevels : level;
-    q[i] = static_cast<int8_t>(level);
-    error += (w[i] - level * scale) * (w[i] - level * scale);
-  }
-  return error;
-}
-
-// False when the scale does not fit.
-bool best_group(const double* w, Group& best) {
-  double absmax = 0;
-  for (size_t i = 0; i < layout::kGroupColumns; ++i)
-    absmax = std::fabs(w[i]) > absmax ? std::fabs(w[i]) : absmax;
-  double least = INFINITY;
-  for (double clip : kClips) {
-    Group found;
-    found.scale = half::from_f32(static_cast<float>(absmax / kLevels * clip));
-    if (found.scale == 0) found.scale = half::from_f32(1.0f);
-    const auto scale = static_cast<double>(half::to_f32(found.scale));
-    if (!std::isfinite(scale)) return false;
-    const double error = quantise(w, scale, found.q);
-    if (error < least) {
-      least = error;
-      best = found;
-    }
-  }
-  return true;
-}
-
 /// Builds one worker's rows.
 class Builder {
  public:
-  Builder(const HeadWeights& weights, Coarse& out)
-      : weights_(weights), out_(out), w_(out.c_cols + out.g_cols), rest_(w_.size()) {}
+  Builder(const HeadWeights& weights, Coarse& out, size_t window_rows)
+      : weights_(weights), out_(out), w_(out.c_cols + out.g_cols), rest_(w_.size()), source_(weights.output) {
+    if (source_.file != nullptr) window_ = std::vector<uint16_t>(window_rows * source_.cols);
+  }
 
+  void build(const Range& rows) {
+    const size_t step = window_.empty() ? rows.end - rows.begin : window_.size() / source_.cols;
+    for (size_t at = rows.begin; at < rows.end && usable; at += step) {
+      const size_t end = std::min(at + step, rows.end);
+      if (!window_.empty()) {
+        status = weights_.output.file->read(at, end, window_.data());
+        if (!status.ok()) return;
+        source_.data = window_.data();
+        first_ = at;
+      }
+      for (size_t r = at; r < end && usable; ++r) usable = row(r);
+    }
+  }
+
+  Status status;
+  bool usable = true;
+  double max_norm = 0;
+
+ private:
   bool row(size_t r) {
     read(r);
     double largest = norm(w_.data(), w_.size());
-    rest_ = w_;
-    if (!pack(r)) return false;
-    const double remainder = norm(rest_.data(), rest_.size());
-    // |q| <= |w| + |w - q|
-    largest += remainder;
     if (!std::isfinite(largest)) return false;
+    rest_ = w_;
+    if (!encode(r)) return false;
+    // |q| <= |w| + |w - q|
+    largest += norm(rest_.data(), rest_.size());
     max_norm = largest * kUp > max_norm ? largest * kUp : max_norm;
     size_t at = 0;
     for (const auto& u : out_.directions.c) take(r, at++, u, rest_.data());
     for (const auto& u : out_.directions.g) take(r, at++, u, rest_.data() + out_.c_cols);
     out_.rest_c[r] = at_least(norm(rest_.data(), out_.c_cols));
-    out_.rest_g[r] = at_least(norm(rest_.data() + out_.c_cols, out_.g_cols));
+    if (out_.g_cols != 0) out_.rest_g[r] = at_least(norm(rest_.data() + out_.c_cols, out_.g_cols));
     return true;
   }
 
-  double max_norm = 0;
-
- private:
   void read(size_t r) {
     std::fill(w_.begin(), w_.end(), 0.0);
-    unpack_row(weights_.output, r, w_.data());
+    unpack_row(source_, r - first_, w_.data());
     if (out_.g_cols == 0) return;
     double* g = w_.data() + out_.c_cols;
     unpack_row(weights_.prior_out, r, g);
     for (size_t i = 0; i < out_.g_cols; ++i) g[i] *= static_cast<double>(weights_.prior_weight);
   }
 
-  // Writes the row's codes and leaves w - q in rest_.
-  bool pack(size_t r) {
-    uint8_t* panel = out_.bytes.data() + r / layout::kPanelRows * layout::i4_panel_bytes(w_.size());
-    for (size_t begin = 0; begin < w_.size(); begin += layout::kGroupColumns) {
-      Group group{};
-      if (!best_group(w_.data() + begin, group)) return false;
-      const auto scale = static_cast<double>(half::to_f32(group.scale));
-      for (size_t i = 0; i < layout::kGroupColumns; ++i) {
-        const I4Position at = i4_position(r % layout::kPanelRows, begin + i);
-        panel[at.byte] = static_cast<uint8_t>(panel[at.byte] | (group.q[i] & 0xf) << at.shift);
-        std::memcpy(panel + at.scale_byte, &group.scale, sizeof group.scale);
-        rest_[begin + i] -= static_cast<double>(group.q[i]) * scale;
-      }
-    }
+  bool encode(size_t r) {
+    const size_t panel_bytes = PackedShape{layout::kPanelRows, w_.size()}.size_bytes(out_.table.dtype);
+    uint8_t* panel = out_.bytes.data() + r / layout::kPanelRows * panel_bytes;
+    if (out_.table.dtype == DType::kI4) return encode_row_4(w_, r % layout::kPanelRows, panel, rest_);
+    out_.scales[r] = encode_row_8(w_, r % layout::kPanelRows, panel, rest_);
     return true;
   }
 
@@ -130,6 +101,9 @@ class Builder {
   const HeadWeights& weights_;
   Coarse& out_;
   std::vector<double> w_, rest_;
+  Matrix source_;  // the output, or the window of it from row first_ on
+  size_t first_ = 0;
+  std::vector<uint16_t> window_;
 };
 
 size_t c_columns(const HeadWeights& w) { return round_up(w.output.cols, layout::kPanelColumns); }
@@ -137,46 +111,56 @@ size_t g_columns(const HeadWeights& w) {
   return round_up(w.prior_out.cols, layout::kPanelColumns);  // 0 without a dynamic prior
 }
 
-}  // namespace
-
-size_t Coarse::size_bytes(const HeadWeights& weights, size_t n_directions) {
-  const size_t rows = round_up(weights.output.rows, layout::kColumnRows);
-  return packed_shape(Layout::kPanel4x32I4, weights.output.rows, c_columns(weights) + g_columns(weights))
-             .size_bytes(DType::kI4) +
-         (n_directions + 2) * rows * sizeof(float);
+Matrix table_of(const HeadWeights& w, TableBits bits) {
+  const bool four = bits == TableBits::k4;
+  const Layout layout = four ? Layout::kPanel4x32I4 : Layout::kPanel4x32;
+  const size_t cols = c_columns(w) + g_columns(w);
+  return {four ? DType::kI4 : DType::kI8, layout, w.output.rows, cols,
+          packed_shape(layout, w.output.rows, cols)};
 }
 
-Coarse Coarse::build(Pool& pool, const HeadWeights& weights, Directions directions) {
+size_t n_scales(const Matrix& table) { return table.dtype == DType::kI8 ? table.packed.rows : 0; }
+size_t n_rests(const HeadWeights& w) { return g_columns(w) == 0 ? 1 : 2; }
+
+}  // namespace
+
+size_t Coarse::size_bytes(const HeadWeights& weights, TableBits bits, size_t n_directions) {
+  const size_t rows = round_up(weights.output.rows, layout::kColumnRows);
+  const Matrix table = table_of(weights, bits);
+  return table.packed.size_bytes(table.dtype) +
+         (n_scales(table) + (n_directions + n_rests(weights)) * rows) * sizeof(float);
+}
+
+Result<Coarse> Coarse::build(Pool& pool, const HeadWeights& weights, TableBits bits, Directions directions) {
   Coarse out;
   out.directions = std::move(directions);
-  const size_t v = weights.output.rows;
   out.c_cols = c_columns(weights);
   out.g_cols = g_columns(weights);
-  const size_t cols = out.c_cols + out.g_cols;
-  const PackedShape packed = packed_shape(Layout::kPanel4x32I4, v, cols);
-  out.bytes = AlignedArray<uint8_t>(packed.size_bytes(DType::kI4));
-  out.table = {DType::kI4, Layout::kPanel4x32I4, v, cols, packed, out.bytes.data(), nullptr};
-  out.rows_padded = round_up(v, layout::kColumnRows);
+  out.table = table_of(weights, bits);
+  out.bytes = AlignedArray<uint8_t>(out.table.packed.size_bytes(out.table.dtype));
+  out.scales = AlignedArray<float>(n_scales(out.table));
+  out.table.data = out.bytes.data();
+  out.table.scale = n_scales(out.table) == 0 ? nullptr : out.scales.data();
+  out.rows_padded = round_up(weights.output.rows, layout::kColumnRows);
   out.along = AlignedArray<float>(out.n_directions() * out.rows_padded);
   out.rest_c = AlignedArray<float>(out.rows_padded);
-  out.rest_g = AlignedArray<float>(out.rows_padded);
-  std::vector<Builder> builders(pool.size(), Builder(weights, out));
-  std::vector<uint8_t> good(pool.size(), 1);
+  if (out.g_cols != 0) out.rest_g = AlignedArray<float>(out.rows_padded);
+  std::vector<Builder> builders(pool.size(),
+                                Builder(weights, out, std::max<size_t>(1, kWindowRows / pool.size())));
   pool.run([&](Team& team) {
-    const Range mine = share(v, layout::kPanelRows, team.index(), team.size());
-    for (size_t r = mine.begin; r < mine.end && good[team.index()] != 0; ++r)
-      good[team.index()] = builders[team.index()].row(r) ? 1 : 0;
+    builders[team.index()].build(share(out.table.rows, layout::kPanelRows, team.index(), team.size()));
   });
   out.usable = true;
-  for (size_t i = 0; i < builders.size(); ++i) {
-    out.usable = out.usable && good[i] != 0;
-    out.max_norm = builders[i].max_norm > out.max_norm ? builders[i].max_norm : out.max_norm;
+  for (const Builder& builder : builders) {
+    if (!builder.status.ok()) return builder.status;
+    out.usable = out.usable && builder.usable;
+    out.max_norm = builder.max_norm > out.max_norm ? builder.max_norm : out.max_norm;
   }
   return out;
 }
 
 size_t Coarse::scan_bytes(size_t rows) const {
-  return rows * (table.logical_bytes() / table.rows + (n_directions() + 2) * sizeof(float));
+  return table_bytes(rows) + rows * (n_directions() + (g_cols == 0 ? 1 : 2)) * sizeof(float);
 }
 
 }  // namespace spiked::head

@@ -6,15 +6,15 @@
 
 namespace spiked::head {
 
-Full::Full(const HeadWeights& weights) : w_(weights) {
+Full::Full(const HeadWeights& weights, OutputRows& rows) : w_(weights), rows_(rows) {
   if (!w_.has_dynamic_prior()) return;
   prior_stride_ = round_up(w_.prior_in.packed.rows, layout::kActivationPad);
   prior_ = AlignedArray<float>(kMaxRows * prior_stride_);
   branch_ = AlignedArray<float>(kMaxRows * w_.output.packed.rows);
 }
 
-void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n,
-               float* out) {
+Status Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_t hidden_stride, size_t n,
+                 float* out) {
   const size_t v_stride = logits_stride(), v = w_.output.rows;
   pool.run([&](Team& team) {
     if (w_.has_dynamic_prior()) {
@@ -27,10 +27,10 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
       team.barrier();
     }
     split_rows(team, w_.output, [&](const Range& units) {
-      ops::linear(k, w_.output, hidden, hidden_stride, n, units.begin, units.end, out, v_stride);
       // prior_out has the same rows, so the same units.
       const size_t unit = w_.output.row_unit(), begin = units.begin * unit,
                    end = units.end * unit < v ? units.end * unit : v;
+      rows_.multiply(k, team.index(), hidden, hidden_stride, n, begin, end, out, v_stride);
       if (begin >= end || !w_.has_prior()) return;
       if (w_.has_dynamic_prior())
         ops::linear(k, w_.prior_out, prior_.data(), prior_stride_, n, units.begin, units.end, branch_.data(),
@@ -41,6 +41,7 @@ void Full::run(Pool& pool, const kernels::Kernels& k, const float* hidden, size_
       }
     });
   });
+  return rows_.end();
 }
 
 size_t Full::logical_bytes() const {

@@ -8,7 +8,8 @@
 
 namespace spiked::head {
 
-Gate::Gate(const HeadWeights& weights) : w_(weights), scan_(weights), exact_(weights.output.packed.rows) {}
+Gate::Gate(const HeadWeights& weights, OutputRows& output)
+    : w_(weights), output_(output), scan_(weights), exact_(weights.output.packed.rows) {}
 
 void Gate::best_rows(const float* logits, const Rules& rules, size_t n) {
   const auto before = [](const Row& a, const Row& b) {
@@ -59,10 +60,12 @@ void Gate::verify(Pool& pool, const kernels::Kernels& kernels, const float* hidd
       prior_hidden(kernels, w_, team, hidden, scan_.prior());
       team.barrier();
     }
-    team.split(panels_.size(), 1, kPanelsAtOnce, [&](const Range& mine) {
-      for (size_t i = mine.begin; i < mine.end; ++i)
-        score_panels(kernels, w_, hidden, scan_.prior(), panels_[i], panels_[i] + 1, exact_.data(),
-                     scan_.branch());
+    team.split(panels_.size(), 1, kUnitsAtOnce, [&](const Range& mine) {
+      for (size_t i = mine.begin; i < mine.end; ++i) {
+        const size_t row = panels_[i] * layout::kPanelRows;
+        score_rows(kernels, w_, output_, team.index(), hidden, scan_.prior(), {row, row + layout::kPanelRows},
+                   exact_.data(), scan_.branch());
+      }
     });
   });
   for (const Row& row : rows_) logits[row.id] = exact_[static_cast<size_t>(row.id)];

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "head/output_rows.h"
 #include "head/rules.h"
 #include "head/scan.h"
 
@@ -10,7 +11,7 @@ namespace spiked::head {
 /// f32 activations. Not proved: the true best row may be outside the K.
 class Gate {
  public:
-  explicit Gate(const HeadWeights& weights);
+  Gate(const HeadWeights& weights, OutputRows& output);
 
   /// hidden  f32 [D], zero-padded; logits f32 [packed rows]: the first pass's, the K best replaced by full's bits when triggered.
   void run(Pool& pool, const kernels::Kernels& kernels, const float* hidden, const Settings& settings,
@@ -28,6 +29,7 @@ class Gate {
   void verify(Pool& pool, const kernels::Kernels& kernels, const float* hidden, float* logits, Step& step);
 
   const HeadWeights& w_;
+  OutputRows& output_;
   Scan scan_;
   AlignedArray<float> exact_;  // [packed rows]
   std::vector<Row> rows_;

@@ -15,16 +15,16 @@ void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, Team& team, c
   });
 }
 
-void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* hidden, const float* prior,
-                  size_t begin, size_t end, float* logits, float* branch) {
-  if (begin == end) return;
-  const size_t from = begin * layout::kPanelRows, v = w.output.rows;
-  const size_t to = end * layout::kPanelRows < v ? end * layout::kPanelRows : v;
-  ops::linear(k, w.output, hidden, 0, 1, begin, end, logits, 0);
+void score_rows(const kernels::Kernels& k, const HeadWeights& w, OutputRows& output, unsigned worker,
+                const float* hidden, const float* prior, const Range& rows, float* logits, float* branch) {
+  const size_t v = w.output.rows, from = rows.begin, to = rows.end < v ? rows.end : v;
+  if (from >= to) return;
+  output.multiply(k, worker, hidden, 0, 1, from, to, logits, 0);
   if (!w.has_prior()) return;
   const float* added = w.log_prior;
   if (added == nullptr) {
-    ops::linear(k, w.prior_out, prior, 0, 1, begin, end, branch, 0);
+    const size_t unit = w.prior_out.row_unit();
+    ops::linear(k, w.prior_out, prior, 0, 1, from / unit, (to + unit - 1) / unit, branch, 0);
     added = branch;
   }
   ops::scaled_add(k, w.prior_weight, added + from, to - from, logits + from);

@@ -1,4 +1,5 @@
 #pragma once
+#include "head/output_rows.h"
 #include "ops/linear.h"
 #include "tensor/matrix.h"
 #include "threads/pool.h"
@@ -14,12 +15,12 @@ namespace spiked::head {
 void prior_hidden(const kernels::Kernels& k, const HeadWeights& w, Team& team, const float* hidden,
                   float* prior);
 
-/// logits[4 * panel ...] for panels [begin, end), `branch` being room for as many values at the same places.
-void score_panels(const kernels::Kernels& k, const HeadWeights& w, const float* hidden, const float* prior,
-                  size_t begin, size_t end, float* logits, float* branch);
+/// logits[r] for `rows`, whole units of `output`, by worker `worker`; `branch` is room for as many values at the same places.
+void score_rows(const kernels::Kernels& k, const HeadWeights& w, OutputRows& output, unsigned worker,
+                const float* hidden, const float* prior, const Range& rows, float* logits, float* branch);
 
-/// Chosen panels that a worker takes at once: they lie apart in memory anyway.
-inline constexpr size_t kPanelsAtOnce = 16;
+/// Chosen units that a worker takes at once: they lie apart in memory anyway.
+inline constexpr size_t kUnitsAtOnce = 16;
 
 /// Shares out the rows of a matrix in units of w.row_unit() (Team::split).
 template <typename F>

@@ -12,9 +12,18 @@ Status bad(const char* name, const std::string& expected_found) {
 bool in_panels(const HeadWeights& w) { return w.output.layout != Layout::kColumnMajor; }
 
 Status needs_quantised(const HeadWeights& w, const char* mode) {
-  if (w.output.dtype != DType::kF32) return {};
+  if (w.output.dtype == DType::kI8 || w.output.dtype == DType::kI4) return {};
+  const bool f16 = w.output.dtype == DType::kF16;
   return {Code::ERR_MODEL_UNSUPPORTED,
-          format("head mode \"%s\" needs int8 or int4 weights for quantised activations, found f32", mode)};
+          format("head mode \"%s\" needs int8 or int4 weights for quantised activations, found %s", mode,
+                 f16 ? "f16, which \"topk\" is for" : "f32")};
+}
+
+Status check_topk(const HeadWeights& w) {
+  if (w.output.dtype == DType::kF16 && !w.has_prior()) return {};
+  return {
+      Code::ERR_MODEL_UNSUPPORTED,
+      "head mode \"topk\" needs F16 output weights, as ternary models have; a spiking model has \"gate\""};
 }
 
 }  // namespace
@@ -24,13 +33,15 @@ Status Settings::check(const HeadWeights& w) const {
   if (!in_panels(w))
     return {Code::ERR_MODEL_UNSUPPORTED,
             "head modes other than \"full\" need output rows in panels, found column_major weights"};
-  if (mode == Mode::kScan && activations != ops::Activations::kF32) return needs_quantised(w, "scan");
-  if (mode == Mode::kGate) {
-    SPIKED_TRY(needs_quantised(w, "gate"));
-    if (k < 1 || k > w.output.rows || k > kMaxGateRows)
+  if (mode == Mode::kScan && (activations != ops::Activations::kF32 || w.output.dtype == DType::kF16))
+    return needs_quantised(w, "scan");
+  if (mode == Mode::kTopK) SPIKED_TRY(check_topk(w));
+  if (mode == Mode::kGate) SPIKED_TRY(needs_quantised(w, "gate"));
+  if (mode == Mode::kGate || mode == Mode::kTopK) {
+    if (k < 1 || k > w.output.rows || k > kMaxVerifiedRows)
       return bad("k", format("expected 1 to %zu rows, found %u",
-                             w.output.rows < kMaxGateRows ? w.output.rows : kMaxGateRows, k));
-    if (!(threshold >= 0.0f))
+                             w.output.rows < kMaxVerifiedRows ? w.output.rows : kMaxVerifiedRows, k));
+    if (mode == Mode::kGate && !(threshold >= 0.0f))
       return bad("threshold",
                  format("expected a number of at least 0, found %g", static_cast<double>(threshold)));
   }

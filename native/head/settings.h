@@ -6,18 +6,19 @@
 namespace spiked::head {
 
 /// How the next id is found (docs/numerics.md, "Heads"). kFull is the reference; kCertified never differs from it.
-enum class Mode : int32_t { kFull = 0, kScan = 1, kGate = 2, kCertified = 3 };
+enum class Mode : int32_t { kFull = 0, kScan = 1, kGate = 2, kCertified = 3, kTopK = 4 };
 /// What a gate's first pass does with i8 activations: the output projection alone, or the prior branch too.
 enum class Scope : int32_t { kProjection = 0, kHead = 1 };
 
-inline constexpr uint32_t kMaxGateRows = 4096;
+/// Most rows that a gate, or top-k in each of its blocks, recomputes.
+inline constexpr uint32_t kMaxVerifiedRows = 4096;
 
 struct Settings {
   Mode mode = Mode::kFull;
   ops::Activations activations = ops::Activations::kI8;  ///< scan: of every product of the pass
   Scope scope = Scope::kProjection;                      ///< gate
-  uint32_t k = 32;                                       ///< gate: rows recomputed
-  float threshold = 0.5f;                                ///< gate: verify when the top-two gap is below it
+  uint32_t k = 32;         ///< gate: rows recomputed; topk: of each block of 4,096
+  float threshold = 0.5f;  ///< gate: verify when the top-two gap is below it
   uint32_t cap =
       0;  ///< certified: most rows recomputed before it falls back; 0 is three eighths of the vocabulary
 

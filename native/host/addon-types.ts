@@ -102,7 +102,7 @@ export interface Sampling {
   bannedIds: Int32Array;
 }
 
-export type HeadMode = 'full' | 'scan' | 'gate' | 'certified';
+export type HeadMode = 'full' | 'scan' | 'gate' | 'certified' | 'topk';
 
 /** How the next id is found (docs/numerics.md, "Heads"). What a mode does not name is ignored by it. */
 export interface HeadSettings {
@@ -111,7 +111,7 @@ export interface HeadSettings {
   activations?: 'f32' | 'i16' | 'i8' | undefined;
   /** gate: what the first pass does with i8 activations; `projection` when absent. */
   scope?: 'projection' | 'head' | undefined;
-  /** gate: rows computed again; 32 when absent. */
+  /** gate: rows computed again; topk: in each block of 4,096 rows. 32 when absent. */
   k?: number | undefined;
   /** gate: verify when the top-two gap is below it; 0.5 when absent. */
   threshold?: number | undefined;
@@ -395,6 +395,8 @@ export interface EngineOptions {
   memory?: 'normal' | 'low' | undefined;
   /** How activations are rounded (docs/numerics.md, "Ternary products"); `bitnet` when absent. */
   contract?: 'bitnet' | 'hyphae' | undefined;
+  /** Of the table that certified and topk scan over F16 output weights: 8 when absent; 4 halves it and has more rows computed again. */
+  headBits?: 4 | 8 | undefined;
 }
 
 /** What an engine's budget is promised to. */

@@ -3,7 +3,7 @@ import type { GeneratedStep, HeadMode } from './addon-types.js';
 /** Numbers of a row, in the order of GenerateJob::write_row, native/addon/generate_job.cpp. */
 const columns = 29;
 
-const modes: readonly HeadMode[] = ['full', 'scan', 'gate', 'certified'];
+const modes: readonly HeadMode[] = ['full', 'scan', 'gate', 'certified', 'topk'];
 
 /**
  * The steps that NativeSession.generate hands over. They come as plain numbers: an object made from outside of JavaScript costs more than

@@ -52,26 +52,50 @@ Sample write(const std::shared_ptr<const Model>& model) {
   return sample;
 }
 
+head::TableBits bits_for(const Model& model) {
+  return model.network->head().output.dtype == DType::kF16 ? model.engine->head_bits : head::TableBits::k4;
+}
+
+/// How many directions of each kind.
+struct Counts {
+  size_t c = 0, g = 0;
+};
+
+Counts counts_for(const Facts& facts, const HeadWeights& weights) {
+  const size_t columns = facts.embed_dim + prior_dim(facts);
+  return {n_directions(columns, 256), weights.has_dynamic_prior() ? n_directions(columns, 128) : 0};
+}
+
+Result<head::Directions> directions_of(const std::shared_ptr<const Model>& model, const Counts& counts) {
+  auto session = Session::reserve(*model);
+  if (!session.ok()) return session.status();
+  const Facts& facts = model->facts();
+  const Sample sample = write(model);
+  head::Directions directions;
+  directions.c = head::main_directions(sample.c, sample.n, facts.embed_dim, counts.c);
+  if (counts.g != 0) directions.g = head::main_directions(sample.g, sample.n, prior_dim(facts), counts.g);
+  return directions;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const head::Coarse>> coarse_head(const std::shared_ptr<const Model>& model) {
   if (model->coarse) return model->coarse;
-  const Facts& config = model->facts();
-  const size_t columns = config.embed_dim + prior_dim(config);
-  const size_t c_directions = n_directions(columns, 256), g_directions = n_directions(columns, 128);
-  auto tables = model->ask(Memory::kCopies,
-                           head::Coarse::size_bytes(model->network->head(), c_directions + g_directions),
-                           "the certified head's tables");
+  const HeadWeights& weights = model->network->head();
+  const head::TableBits bits = bits_for(*model);
+  const Counts counts = bits == head::TableBits::k8 ? Counts{} : counts_for(model->facts(), weights);
+  auto tables = model->ask(Memory::kCopies, head::Coarse::size_bytes(weights, bits, counts.c + counts.g),
+                           "the head's tables");
   if (!tables.ok()) return tables.status();
-  auto session = Session::reserve(*model);
-  if (!session.ok()) return session.status();
-  const Sample sample = write(model);
   head::Directions directions;
-  directions.c = head::main_directions(sample.c, sample.n, config.embed_dim, c_directions);
-  if (model->network->head().has_dynamic_prior())
-    directions.g = head::main_directions(sample.g, sample.n, prior_dim(config), g_directions);
-  model->coarse = std::make_shared<const head::Coarse>(
-      head::Coarse::build(*model->engine->pool, model->network->head(), std::move(directions)));
+  if (counts.c + counts.g != 0) {
+    auto found = directions_of(model, counts);
+    if (!found.ok()) return found.status();
+    directions = found.take();
+  }
+  auto built = head::Coarse::build(*model->engine->pool, weights, bits, std::move(directions));
+  if (!built.ok()) return built.status();
+  model->coarse = std::make_shared<const head::Coarse>(built.take());
   model->reserved.push_back(tables.take());
   return model->coarse;
 }

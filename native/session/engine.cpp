@@ -29,7 +29,8 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
   const std::vector<unsigned>& cpus = placement.value().cpus;
   return std::make_shared<Engine>(Engine{selected.value(), pool.take(), options.loading, options.network,
                                          cpus.empty() ? "none" : format_cpus(cpus),
-                                         options.prefix_cache_bytes, std::move(ledger), base.take()});
+                                         options.prefix_cache_bytes, options.head_bits, std::move(ledger),
+                                         base.take()});
 }
 
 }  // namespace spiked

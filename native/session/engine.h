@@ -4,6 +4,7 @@
 
 #include "base/ledger.h"
 #include "base/status.h"
+#include "head/coarse.h"
 #include "kernels/dispatch.h"
 #include "models/network.h"
 #include "ops/linear.h"
@@ -20,6 +21,7 @@ struct EngineOptions {
   Loading loading = Loading::kReadahead;
   NetworkOptions network;         ///< of its models; the full head always takes f32 activations
   size_t prefix_cache_bytes = 0;  ///< of each model (session/prefix_cache.h); 0: none
+  head::TableBits head_bits = head::TableBits::k8;  ///< of a first pass's tables over F16 output weights
   uint64_t ram_budget_bytes = 0;  ///< of the process, once this engine is part of it; 0: no end
 };
 
@@ -31,6 +33,7 @@ struct Engine {
   NetworkOptions network;          ///< of its models; the full head always takes f32 activations
   std::string cpus;                ///< those that the workers keep to, or "none"
   size_t prefix_cache_bytes;       ///< of each model
+  head::TableBits head_bits;       ///< of its models with F16 output weights
   std::shared_ptr<Ledger> ledger;  ///< of its models and sessions
   Reservation base;                ///< what the process held before them
 

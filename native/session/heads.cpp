@@ -16,7 +16,10 @@ size_t n_best(const sampler::Settings& s) { return s.temperature == 0.0f ? 1 : s
 
 }  // namespace
 
-Heads::Heads(const Model& model) : model_(model), full_(model.network->head()) {}
+Heads::Heads(const Model& model)
+    : model_(model),
+      output_(model.network->head().output, model.engine->pool->size()),
+      full_(model.network->head(), output_) {}
 
 head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
   head::Rules rules{ask.valid, nullptr, ask.sampling.repetition_penalty};
@@ -34,13 +37,15 @@ head::Rules Heads::rules(const Ask& ask, std::span<const int32_t> history) {
 
 bool Heads::takes_full(const Ask& ask) {
   return needs_every_row(ask) || ask.head.mode == head::Mode::kFull ||
-         (ask.head.mode == head::Mode::kCertified && n_best(ask.sampling) == 0);
+         ((ask.head.mode == head::Mode::kCertified || ask.head.mode == head::Mode::kTopK) &&
+          n_best(ask.sampling) == 0);
 }
 
-void Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float* logits,
-                     head::Step* const* steps) {
+Status Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float* logits,
+                       head::Step* const* steps) {
   Clock clock(true);
-  full_.run(*model_.engine->pool, *model_.engine->isa->kernels, hidden, hidden_stride, n, logits);
+  const Status ran =
+      full_.run(*model_.engine->pool, *model_.engine->isa->kernels, hidden, hidden_stride, n, logits);
   const uint64_t ns = clock.lap();
   for (size_t i = 0; i < n; ++i) {
     *steps[i] = {};
@@ -50,6 +55,7 @@ void Heads::run_full(const float* hidden, size_t hidden_stride, size_t n, float*
     steps[i]->verification_ns = ns / n;
     steps[i]->bytes = full_.logical_bytes() / n;
   }
+  return ran;
 }
 
 // Fresh pages cost nothing until they are written: a head can say what it needs before it has it.
@@ -67,10 +73,7 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
   const HeadWeights& w = model_.network->head();
   *step = {};
   *rows = {};
-  if (takes_full(ask)) {
-    run_full(hidden, 0, 1, logits, &step);
-    return {};
-  }
+  if (takes_full(ask)) return run_full(hidden, 0, 1, logits, &step);
   Pool& pool = *model_.engine->pool;
   const kernels::Kernels& k = *model_.engine->isa->kernels;
   for (size_t i = 0; i < w.output.cols; ++i)
@@ -80,8 +83,9 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
                      static_cast<double>(hidden[i]), i)};
   const head::Rules found = rules(ask, history);
   if (ask.head.mode == head::Mode::kCertified) return certified(hidden, ask, found, logits, rows, step);
+  if (ask.head.mode == head::Mode::kTopK) return topk(hidden, ask, found, logits, rows, step);
   if (ask.head.mode == head::Mode::kGate) {
-    if (!gate_) SPIKED_TRY(keep(gate_, std::make_unique<head::Gate>(w)));
+    if (!gate_) SPIKED_TRY(keep(gate_, std::make_unique<head::Gate>(w, output_)));
     gate_->run(pool, k, hidden, ask.head, found, logits, *step);
     return {};
   }
@@ -93,23 +97,48 @@ Status Heads::run(const float* hidden, const Ask& ask, std::span<const int32_t> 
 Status Heads::certified(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
                         std::span<const int32_t>* rows, head::Step* step) {
   const HeadWeights& w = model_.network->head();
+  Pool& pool = *model_.engine->pool;
   if (!certified_) {
-    auto coarse = coarse_head(model_.shared_from_this());
-    if (!coarse.ok()) return coarse.status();
-    coarse_ = coarse.take();
-    SPIKED_TRY(keep(certified_, std::make_unique<head::Certified>(w, *coarse_, model_.engine->pool->size())));
+    SPIKED_TRY(make_tables());
+    SPIKED_TRY(keep(certified_, std::make_unique<head::Certified>(w, *coarse_, output_, pool.size())));
   }
   const size_t cap = ask.head.cap == 0 ? w.output.rows * 3 / 8 : ask.head.cap;
-  const std::vector<int32_t>& survivors =
-      certified_->run(*model_.engine->pool, *model_.engine->isa->kernels, hidden, n_best(ask.sampling), cap,
-                      rules, logits, *step);
-  if (!step->fell_back) *rows = survivors;
+  auto survivors = certified_->run(pool, *model_.engine->isa->kernels, hidden, n_best(ask.sampling), cap,
+                                   rules, logits, *step);
+  if (!survivors.ok()) return survivors.status();
+  if (!step->fell_back) *rows = survivors.value();
+  return {};
+}
+
+Status Heads::topk(const float* hidden, const Ask& ask, const head::Rules& rules, float* logits,
+                   std::span<const int32_t>* rows, head::Step* step) {
+  Pool& pool = *model_.engine->pool;
+  if (!topk_) {
+    SPIKED_TRY(make_tables());
+    SPIKED_TRY(
+        keep(topk_, std::make_unique<head::TopK>(model_.network->head(), *coarse_, output_, pool.size())));
+  }
+  // A draw from the top k needs as many to draw from.
+  const size_t k = std::min(std::max<size_t>(ask.head.k, n_best(ask.sampling)), head::kBlockRows);
+  auto found = topk_->run(pool, *model_.engine->isa->kernels, hidden, k, rules, logits, *step);
+  if (!found.ok()) return found.status();
+  if (found.value().empty()) return run_full(hidden, 0, 1, logits, &step);
+  *rows = found.value();
+  return {};
+}
+
+Status Heads::make_tables() {
+  if (coarse_) return {};
+  auto coarse = coarse_head(model_.shared_from_this());
+  if (!coarse.ok()) return coarse.status();
+  coarse_ = coarse.take();
   return {};
 }
 
 size_t Heads::size_bytes() const {
-  return full_.size_bytes() + (scan_ ? scan_->size_bytes() : 0) + (gate_ ? gate_->size_bytes() : 0) +
-         (certified_ ? certified_->size_bytes() : 0) + kinds_.size();
+  return output_.size_bytes() + full_.size_bytes() + (scan_ ? scan_->size_bytes() : 0) +
+         (gate_ ? gate_->size_bytes() : 0) + (certified_ ? certified_->size_bytes() : 0) +
+         (topk_ ? topk_->size_bytes() : 0) + kinds_.size();
 }
 
 }  // namespace spiked

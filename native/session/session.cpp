@@ -132,18 +132,21 @@ Status Session::pass(const int32_t* ids, size_t n, Trace* trace) {
   return {};
 }
 
-void Session::run_head(const float* hidden, size_t n) {
+Status Session::run_head(const float* hidden, size_t n) {
   head::Full& full = workspace_.heads.full();
+  last_ = nullptr;
+  workspace_.owner = nullptr;
   Stopwatch watch(profile());
-  full.run(*model_->engine->pool, *model_->engine->isa->kernels, hidden, workspace_.scratch->hidden_stride(),
-           n, workspace_.logits.data());
+  SPIKED_TRY(full.run(*model_->engine->pool, *model_->engine->isa->kernels, hidden,
+                      workspace_.scratch->hidden_stride(), n, workspace_.logits.data()));
   watch.lap(Operation::kHead);
   last_ = workspace_.logits.data() + (n - 1) * full.logits_stride();
   workspace_.owner = this;
+  return {};
 }
 
-const float* Session::last_logits() {
-  if (last_ != nullptr && workspace_.owner != this) run_head(hidden_.data(), 1);
+Result<const float*> Session::last_logits() {
+  if (last_ != nullptr && workspace_.owner != this) SPIKED_TRY(run_head(hidden_.data(), 1));
   return last_;
 }
 
@@ -172,14 +175,14 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
     if (mode == LogitsMode::kAll) {
       for (size_t r = 0; r < batch; r += head::kMaxRows) {
         const size_t rows = std::min(head::kMaxRows, batch - r);
-        run_head(scratch.hidden() + r * scratch.hidden_stride(), rows);
+        SPIKED_TRY(run_head(scratch.hidden() + r * scratch.hidden_stride(), rows));
         bytes_touched_ += full.logical_bytes();
         for (size_t i = 0; i < rows; ++i)
           std::memcpy(logits + (at + r + i) * v, workspace_.logits.data() + i * full.logits_stride(),
                       v * sizeof(float));
       }
     } else if (mode == LogitsMode::kLast && at + batch == n) {
-      run_head(hidden_.data(), 1);
+      SPIKED_TRY(run_head(hidden_.data(), 1));
       bytes_touched_ += full.logical_bytes();
       if (logits != nullptr) std::memcpy(logits, last_, v * sizeof(float));
     }
@@ -189,11 +192,12 @@ Status Session::forward(const int32_t* ids, size_t n, LogitsMode mode, float* lo
 
 Result<std::span<const sampler::Candidate>> Session::distribution(const sampler::Settings& settings,
                                                                   size_t valid) {
-  const float* logits = last_logits();
-  if (logits == nullptr)
+  auto logits = last_logits();
+  if (!logits.ok()) return logits.status();
+  if (logits.value() == nullptr)
     return Status{Code::ERR_INVALID_ARGUMENT, "sample: expected a forward with logits first"};
   const size_t own = model_->facts().valid_vocab_size;
-  return sampler_.distribution(logits, valid == 0 ? own : std::min(valid, own), history_, settings);
+  return sampler_.distribution(logits.value(), valid == 0 ? own : std::min(valid, own), history_, settings);
 }
 
 Status Session::sample(const sampler::Settings& settings, size_t valid, int32_t* id, float* logprob) {
@@ -236,6 +240,7 @@ Status Session::draw(const float* hidden, const Ask& ask, int32_t* id, float* lo
   std::span<const int32_t> rows;
   float* logits = workspace_.logits.data();
   Stopwatch watch(profile());
+  workspace_.owner = nullptr;  // a head that ends early leaves nobody's logits
   SPIKED_TRY(workspace_.heads.run(hidden, own.value(), history_, logits, &rows, step));
   watch.lap(Operation::kHead);
   last_ = step->mode == head::Mode::kFull ? logits : nullptr;
@@ -286,7 +291,7 @@ Status Session::score_pass(const int32_t* ids, size_t n, size_t* at, double* log
   SPIKED_TRY(pass(ids + *at, batch, nullptr));
   for (size_t r = 0; r < batch && *at + r + 1 < n; r += head::kMaxRows) {
     const size_t rows = std::min({head::kMaxRows, batch - r, n - 1 - *at - r});
-    run_head(scratch.hidden() + r * scratch.hidden_stride(), rows);
+    SPIKED_TRY(run_head(scratch.hidden() + r * scratch.hidden_stride(), rows));
     bytes_touched_ += full.logical_bytes();
     for (size_t i = 0; i < rows; ++i) {
       const float* logits = workspace_.logits.data() + i * full.logits_stride();

@@ -129,9 +129,10 @@ class Session {
   bool take_over(const int32_t* ids, size_t n);
   void begin_prefix() { prefix_ = model_->prefixes ? model_->prefixes->root() : nullptr; }
   /// Runs the full head over n hidden states; the workspace's logits are theirs after, the last row this session's.
-  void run_head(const float* hidden, size_t n);
+  /// Errors: Full::run's; no position's logits are there then.
+  Status run_head(const float* hidden, size_t n);
   /// The last position's logits, computed again if others were since; null before any.
-  const float* last_logits();
+  Result<const float*> last_logits();
   Status draw(const float* hidden, const Ask& ask, int32_t* id, float* logprob, head::Step* step);
   /// The ask as this model has it; an error when it cannot be served.
   Result<Ask> checked(const Ask& ask) const;
@@ -145,8 +146,9 @@ class Session {
   size_t guess(const JointStep& step, size_t n, int32_t* out);
   /// Takes up the round's next position: it is part of the text now, and draws the id after it.
   ///
-  /// logits  of hidden, from the full head; null: the head has to run
-  void look(Round& round, const float* hidden, const float* logits, const head::Step& head);
+  /// logits  of hidden, from the full head, which `ran` so; null: the head has to run
+  void look(Round& round, const float* hidden, const float* logits, const head::Step& head,
+            const Status& ran);
   void finish(Round& round);
   Profile* profile() { return profiled_ ? &profile_ : nullptr; }
 

@@ -52,15 +52,16 @@ size_t Session::guess(const JointStep& step, size_t n, int32_t* out) {
   return n == 0 ? 0 : lookup_.guess(history_, step.fed, n, out);
 }
 
-void Session::look(Round& round, const float* hidden, const float* logits, const head::Step& head) {
+void Session::look(Round& round, const float* hidden, const float* logits, const head::Step& head,
+                   const Status& ran) {
   JointStep& step = *round.step;
   const size_t at = round.looked++;
   advance(&round.ids[at], 1, hidden, round.each[at]);
   Drawn& drawn = step.drawn[at];
   if (logits != nullptr) {
     drawn.head = head;
-    step.status = pick(logits, {}, step.ask, &drawn.id, &drawn.logprob, &drawn.head);
-    last_ = logits;
+    step.status = ran.ok() ? pick(logits, {}, step.ask, &drawn.id, &drawn.logprob, &drawn.head) : ran;
+    last_ = ran.ok() ? logits : nullptr;
   } else {
     step.status = next(step.ask, &drawn.id, &drawn.logprob, &drawn.head);
   }
@@ -153,14 +154,14 @@ void Session::step_together(std::span<JointStep> steps) {
     std::array<head::Step, head::kMaxRows> heads;
     std::array<head::Step*, head::kMaxRows> to;
     for (size_t i = 0; i < to.size(); ++i) to[i] = &heads[i];
-    w.heads.run_full(hidden(begin), stride, end - begin, w.logits.data(), to.data());
+    const Status ran = w.heads.run_full(hidden(begin), stride, end - begin, w.logits.data(), to.data());
     watch.lap(Operation::kHead);
     w.owner = nullptr;
     for (size_t row = begin; row < end; ++row) {
       if (full[row]->over) continue;
       full[row]->step->session->look(*full[row], hidden(row),
                                      w.logits.data() + (row - begin) * w.heads.full().logits_stride(),
-                                     heads[row - begin]);
+                                     heads[row - begin], ran);
     }
     watch.lap(Operation::kSampling);
   }
@@ -168,7 +169,7 @@ void Session::step_together(std::span<JointStep> steps) {
     Round& round = rounds[i];
     Session& session = *round.step->session;
     while (!round.over)
-      session.look(round, w.hidden.data() + (round.first_row + round.looked) * stride, nullptr, {});
+      session.look(round, w.hidden.data() + (round.first_row + round.looked) * stride, nullptr, {}, {});
     if (parts[i].status.ok()) session.finish(round);
   }
   for (size_t i = 0; i < n; ++i) {

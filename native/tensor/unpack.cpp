@@ -26,6 +26,11 @@ void unpack_i4_row(const Matrix& w, size_t r, double* out) {
 
 void unpack_row(const Matrix& w, size_t r, double* out) {
   if (w.dtype == DType::kI4) return unpack_i4_row(w, r, out);
+  if (w.dtype == DType::kF16) {
+    const auto* row = static_cast<const uint16_t*>(w.data) + r * w.packed.cols;
+    for (size_t c = 0; c < w.cols; ++c) out[c] = static_cast<double>(half::to_f32(row[c]));
+    return;
+  }
   for (size_t c = 0; c < w.cols; ++c) {
     const size_t at = packed_position(w.layout, w.packed, dtype_bytes(w.dtype), r, c);
     out[c] = w.dtype == DType::kF32 ? static_cast<double>(static_cast<const float*>(w.data)[at])

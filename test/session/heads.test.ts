@@ -196,7 +196,11 @@ test('settings out of range, modes that weights cannot serve, states that are no
       { mode: 'certified', cap: 2049 },
       /head\.cap: expected at most the vocabulary's 2048 rows/,
     );
-    refused(model, { mode: 'best' as 'full' }, /head\.mode: expected "full", "scan", "gate" or "certified"/);
+    refused(
+      model,
+      { mode: 'best' as 'full' },
+      /head\.mode: expected "full", "scan", "gate", "certified" or "topk"/,
+    );
     const session = model.openSession();
     const bad = new Float32Array(192).fill(1);
     bad[7] = NaN;

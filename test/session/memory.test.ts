@@ -98,7 +98,7 @@ test("the certified head's tables are refused, and made once there is room", asy
     const room = (engine.memory().budgetBytes ?? 0) - promised(engine.memory());
     const filler = await engine.openModel(modelFile({ ...wide, window: Math.floor((room - tables) / 2200) }));
     const full = filler.openSession();
-    await refused(/: the certified head's tables: needs/, () => session.step(ids(5), greedy, head));
+    await refused(/: the head's tables: needs/, () => session.step(ids(5), greedy, head));
     full.close();
     session.reset();
     assert.is((await session.step(ids(5), greedy, head)).head.mode, 'certified');

@@ -19,6 +19,7 @@ interface HeadOptions {
   k: number;
   threshold: number;
   cap?: number;
+  headBits: '8' | '4';
   states: number;
   seed: number;
   text?: string;
@@ -31,7 +32,9 @@ export function headBench(): Command {
     .description('a head against the full one on many hidden states: ids, proofs, bytes, time')
     .argument('[model]', 'model file (GGUF); the bundled one unless given')
     .addOption(
-      new Option('--mode <mode>', 'the head').choices(['scan', 'gate', 'certified']).default('certified'),
+      new Option('--mode <mode>', 'the head')
+        .choices(['scan', 'gate', 'certified', 'topk'])
+        .default('certified'),
     )
     .addOption(
       new Option('--head-activations <type>', 'scan: precision of the pass')
@@ -43,9 +46,14 @@ export function headBench(): Command {
         .choices(['projection', 'head'])
         .default('projection'),
     )
-    .option('--k <n>', 'gate: rows computed again', integer(1, 4096), 32)
+    .option('--k <n>', 'gate: rows computed again; topk: of each block of 4096', integer(1, 4096), 32)
     .option('--threshold <gap>', 'gate: verify below this gap', decimal(0, 1e30), 0.5)
     .option('--cap <n>', 'certified: most rows before all are computed', integer(1, 2 ** 24))
+    .addOption(
+      new Option('--head-bits <bits>', "certified and topk over F16 weights: of the first pass's table")
+        .choices(['8', '4'])
+        .default('8'),
+    )
     .option('--states <n>', 'hidden states to make', integer(8, 10_000_000), 2000)
     .option('--seed <n>', 'of the states', integer(1, 2 ** 31 - 1), 1)
     .option('--text <file>', 'take the states of this text instead of what the model writes')
@@ -72,7 +80,8 @@ async function run(path: string | undefined, options: HeadOptions): Promise<void
     threshold: options.threshold,
     cap: options.cap,
   };
-  const result = await useModel(file, options, async (model, engine) => {
+  const headBits = options.headBits === '4' ? 4 : 8;
+  const result = await useModel(file, { ...options, headBits }, async (model, engine) => {
     model.checkHead(head);
     const classes: HeadComparison[] = [];
     for (const states of await statesFor(file, model, options))
