@@ -39,10 +39,16 @@ async function statesOf(session: NativeSession, model: NativeModel, ids: Int32Ar
   const hidden = new Float32Array(ids.length * embedDim);
   for (let at = 0; at < ids.length; at += chunk) {
     const part = ids.subarray(at, at + chunk);
-    const { trace } = await session.forward(part, { logits: 'none', trace: { blockOut: true } });
+    // A ternary model's head reads what its last norm gives.
+    const finalNorm = model.info.weights === 'i2_s';
+    const { trace } = await session.forward(part, {
+      logits: 'none',
+      trace: { blockOut: !finalNorm, finalNorm },
+    });
     const size = part.length * embedDim;
     const last = (nLayers - 1) * size;
-    hidden.set(trace?.blockOut?.subarray(last, last + size) ?? [], at * embedDim);
+    const found = finalNorm ? trace?.finalNorm : trace?.blockOut?.subarray(last, last + size);
+    hidden.set(found ?? [], at * embedDim);
   }
   return hidden;
 }
