@@ -14,6 +14,8 @@ export const settings: Readonly<Record<string, Setting>> = {
   full: { head: { mode: 'full' }, engine: {} },
   'full-kv16': { head: { mode: 'full' }, engine: { kv: 'f16' } },
   'full-low': { head: { mode: 'full' }, engine: { memory: 'low' } },
+  'topk-4': { head: { mode: 'topk', k: 4 }, engine: {} },
+  'topk-4-low': { head: { mode: 'topk', k: 4 }, engine: { memory: 'low', kv: 'f16' } },
   certified: { head: { mode: 'certified' }, engine: {} },
   'certified-low': { head: { mode: 'certified' }, engine: { memory: 'low' } },
 };

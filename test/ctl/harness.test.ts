@@ -34,7 +34,7 @@ test('every configuration has its line, with ids, speed and memory; -o has the s
     '--threads',
     '1',
     '--only',
-    'certified,full-low',
+    'certified,full-drafts,full-low',
     '-o',
     report,
   ];
@@ -49,9 +49,9 @@ test('every configuration has its line, with ids, speed and memory; -o has the s
   const lines = found['configurations'] as Line[];
   assert.equal(
     lines.map(({ name }) => name),
-    ['full', 'certified', 'full-low'],
+    ['full', 'certified', 'full-drafts', 'full-low'],
   );
-  assert.match(lines[2]?.refused ?? '', /memory|ternary/);
+  assert.match(lines[3]?.refused ?? '', /memory|ternary/);
   const text = readFileSync(report, 'utf8');
   assert.match(text, /\*\*Random weights\.\*\*/);
   for (const line of lines) {
@@ -91,6 +91,7 @@ function measured(configuration: Configuration, ...rounds: number[][][]): Measur
         tokens_per_s: 10 + i,
         head_rows_per_step: 1,
         fell_back: 0,
+        accepted_lengths: null,
         rss_bytes: 5,
       },
       isa: 'scalar',

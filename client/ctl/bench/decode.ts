@@ -33,6 +33,11 @@ Use a machine with nothing else to do.`,
   return withActivations(withEngine(command));
 }
 
+/** Null where there is nothing that could be active. */
+function share(active: number, all: number): number | null {
+  return all === 0 ? null : active / all;
+}
+
 async function decode(path: string, options: DecodeOptions): Promise<void> {
   const started = performance.now();
   const result = await useModel(path, options, async (model, engine) => {
@@ -43,8 +48,8 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
       for (let i = 0; i < options.rounds; i++) rounds.push(await decodeRound(session, model, options.tokens));
       const stats = session.stats();
       return {
-        mixer: stats.mixerActive / stats.mixerTotal,
-        ffn: stats.ffnActive / stats.ffnTotal,
+        mixer: share(stats.mixerActive, stats.mixerTotal),
+        ffn: share(stats.ffnActive, stats.ffnTotal),
         stateBytes: stats.stateBytes,
         timeShares: await decodeTimeShares(session, model, options.tokens),
       };
@@ -86,7 +91,9 @@ async function decode(path: string, options: DecodeOptions): Promise<void> {
       ['share', `${(100 * result.share).toFixed(1)} % of the bandwidth`],
       ['bytes', parts(result.bytes_by_class)],
       ['time', parts(result.time_shares)],
-      ['active', `mixer ${(100 * result.active_mixer).toFixed(1)} %, ffn ${(100 * result.active_ffn).toFixed(1)} %`],
+      ...(result.active_mixer === null || result.active_ffn === null
+        ? []
+        : [['active', `mixer ${(100 * result.active_mixer).toFixed(1)} %, ffn ${(100 * result.active_ffn).toFixed(1)} %`]]),
       ['load', `${result.load_ms.toFixed(0)} ms`],
       ['engine', `${result.isa}, ${threadsText(result.threads)}, ${result.weights} weights, ${result.activations} activations, load average ${result.load_average.toFixed(2)}`],
     ]),

@@ -5,6 +5,8 @@ export interface Configuration {
   name: string;
   head: HeadSettings;
   memory: 'normal' | 'low';
+  /** Most ids that a pass guesses and verifies; none when absent. */
+  maxDraft?: number | undefined;
   /** Whether its ids must be plain greedy's; of the others it is measured how often they are. */
   exact: boolean;
 }
@@ -12,9 +14,20 @@ export interface Configuration {
 /** What the others are compared with: every row, everything in memory. */
 export const plain: Configuration = { name: 'full', head: { mode: 'full' }, memory: 'normal', exact: true };
 
+/** Unproved: the K best of every 4096 rows of an int8 pass, computed exactly. */
+const topk = [1, 2, 4, 8, 16].map((k): Configuration => ({
+  name: `topk-${k}`,
+  head: { mode: 'topk', k },
+  memory: 'normal',
+  exact: false,
+}));
+
 export const configurations: readonly Configuration[] = [
   plain,
+  ...topk,
   { name: 'certified', head: { mode: 'certified' }, memory: 'normal', exact: true },
+  { name: 'full-drafts', head: { mode: 'full' }, memory: 'normal', maxDraft: 7, exact: true },
+  { name: 'certified-drafts', head: { mode: 'certified' }, memory: 'normal', maxDraft: 7, exact: true },
   { name: 'full-low', head: { mode: 'full' }, memory: 'low', exact: true },
   { name: 'certified-low', head: { mode: 'certified' }, memory: 'low', exact: true },
 ];

@@ -18,6 +18,8 @@ export interface Outcome {
   peakRssBytes: number;
   headRowsPerStep: number;
   fellBack: number;
+  /** Passes by how many guessed ids were right in them, from 0; null without drafts. */
+  acceptedLengths: number[] | null;
 }
 
 export function outcomes(measured: readonly Measured[]): Outcome[] {
@@ -39,6 +41,7 @@ export function outcomes(measured: readonly Measured[]): Outcome[] {
       peakRssBytes: Math.max(0, ...rounds.map((round) => round.peak_rss_bytes)),
       headRowsPerStep: spreadOf(results.map((result) => result.head_rows_per_step)).median,
       fellBack: results[0]?.fell_back ?? 0,
+      acceptedLengths: results[0]?.accepted_lengths ?? null,
     };
   });
 }

@@ -47,6 +47,7 @@ export function harnessJson(report: HarnessReport) {
         peak_rss_bytes: measured ? one.peakRssBytes : null,
         head_rows_per_step: measured ? one.headRowsPerStep : null,
         head_fell_back: measured ? one.fellBack : null,
+        accepted_lengths: one.acceptedLengths,
       };
     }),
   };
@@ -71,8 +72,9 @@ export function harnessMarkdown(report: HarnessReport): string {
           mebibytes(one.peakRssBytes),
           one.headRowsPerStep.toFixed(1),
           String(one.fellBack),
+          one.acceptedLengths?.join(' ') ?? '',
         ]
-      : [one.name, 'not of this model', '', '', '', '', ''],
+      : [one.name, 'not of this model', '', '', '', '', '', ''],
   );
   return [
     `# Harness: ${info.name}`,
@@ -81,7 +83,7 @@ export function harnessMarkdown(report: HarnessReport): string {
       : []),
     markdownTable(['', ''], facts),
     markdownTable(
-      ['configuration', 'prompts as plain greedy', 'tokens/s', 'steady RSS, MiB', 'peak RSS, MiB', 'head rows a step', 'fell back'],
+      ['configuration', 'prompts as plain greedy', 'tokens/s', 'steady RSS, MiB', 'peak RSS, MiB', 'head rows a step', 'fell back', 'passes by right guesses, 0 …'],
       rows,
     ), // prettier-ignore
     `Each configuration has a fresh process a round; in each of ${report.rounds} rounds all have their turn. Tokens/s: median and range of the rounds, all prompts together, each from its first token to its last. Steady RSS: the process when all prompts are done, Node included. Head rows are those computed exactly.`,

@@ -55,10 +55,10 @@ export async function runHarness(
 
 async function runRound(
   { model, prompts, threads }: HarnessRequest,
-  { head, memory }: Configuration,
+  { head, memory, maxDraft }: Configuration,
   signal: AbortSignal,
 ): Promise<Round> {
-  const work = { kind: 'harness', prompts, tokens: harnessTokens, head } as const;
+  const work = { kind: 'harness', prompts, tokens: harnessTokens, head, maxDraft } as const;
   const job = { model, threads, activations: 'f32', memory, work, bandwidthBytes: 0 } as const;
   const { result, ...facts } = await runJob(job, signal);
   if (result.kind !== 'harness')

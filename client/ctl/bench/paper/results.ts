@@ -71,6 +71,8 @@ export interface HarnessResult {
   /** Computed exactly, a step. */
   head_rows_per_step: number;
   fell_back: number;
+  /** Passes by how many guessed ids were right in them, from 0; null without drafts. */
+  accepted_lengths: number[] | null;
   /** Resident when all prompts were done. */
   rss_bytes: number;
 }

@@ -42,7 +42,13 @@ export type Work =
   | { kind: 'perplexity'; ids: number[]; seq: number; stride: number }
   | { kind: 'golden'; folder: string }
   | { kind: 'head'; ids: number[]; tokens: number; head: Gate }
-  | { kind: 'harness'; prompts: number[][]; tokens: number; head: HeadSettings };
+  | {
+      kind: 'harness';
+      prompts: number[][];
+      tokens: number;
+      head: HeadSettings;
+      maxDraft?: number | undefined;
+    };
 
 export interface Setting {
   id: string;
