@@ -53,6 +53,8 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Engine> engine,
   SPIKED_TRY(read_names(*m->file, *m));
   SPIKED_TRY(read_tokenizer(*m->file, *m));
   SPIKED_TRY(m->file->unchanged());
+  // The vocabulary alone is some megabytes.
+  if (m->engine->network.low_memory) m->file->drop_header();
   if (const size_t size_bytes = m->engine->prefix_cache_bytes; size_bytes != 0) {
     auto held = m->ask(Memory::kPrefixCache, size_bytes, "its prefix cache");
     if (!held.ok()) return held.status();

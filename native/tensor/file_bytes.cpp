@@ -116,6 +116,12 @@ std::vector<FilePart> FileBytes::read_parts(std::span<const FilePart> unread) co
   return parts;
 }
 
+void FileBytes::drop(const FilePart& part) const {
+  const uint64_t page = page_bytes();
+  const uint64_t begin = (part.begin + page - 1) / page * page, end = part.end / page * page;
+  if (fd_ >= 0 && begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
+}
+
 Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger,
                        std::span<const FilePart> unread) {
   const std::vector<FilePart> parts = read_parts(unread);

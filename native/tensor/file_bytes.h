@@ -45,6 +45,9 @@ class FileBytes {
   Status load(Loading loading, const std::string& path, Ledger* ledger = nullptr,
               std::span<const FilePart> unread = {});
 
+  /// Takes these bytes of a mapped file out of memory; whoever reads them again waits for the disk.
+  void drop(const FilePart& part) const;
+
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
   /// Whether a mapped file was written to, cut or became unreadable since: what was read before may be anything. A copy never changes.

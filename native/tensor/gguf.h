@@ -75,6 +75,8 @@ class GgufFile {
   const GgufTensor* tensor(std::string_view name) const;
   /// ERR_MODEL_FILE_CHANGED when the file is mapped and is not the one that was opened any more (FileBytes::changed). Any thread.
   Status unchanged() const;
+  /// Takes metadata and tensor table, of which nothing is read after a model is open, out of memory; reading them brings them back.
+  void drop_header() const { bytes_.drop({0, data_offset_}); }
   /// Offset in the file of a pointer into it.
   uint64_t offset_of(const uint8_t* p) const { return static_cast<uint64_t>(p - base_); }
 

@@ -68,6 +68,7 @@ export function summary(stream: unknown, extra: object = {}): object {
     },
     timings: { queued_ns: 1, prefill_ns: 1, decode_ns: 1, total_ns: 3 },
     activity: { mixer: 0.5, ffn: 0.5 },
+    drafts: null,
     head: {
       mode: 'full',
       steps: 0,

@@ -100,7 +100,7 @@ test('refuses what has no form', async () => {
     assert.match(error.message, text);
   };
   await refused({ model: 'spiking', messages }, 'ERR_MODEL_UNSUPPORTED', /model "spiking".*form of conversations/);
-  await refused({ messages, prompt: 'x' }, 'ERR_INVALID_ARGUMENT', /exactly one of "prompt" and "tokens" and "messages"/);
+  await refused({ messages, prompt: 'x' }, 'ERR_INVALID_ARGUMENT', /exactly one of "prompt", "tokens" and "messages"/);
   await refused({ messages: [] }, 'ERR_INVALID_ARGUMENT', /messages/);
   await refused({ messages: [{ role: 'tool', content: '' }] }, 'ERR_INVALID_ARGUMENT', /role/);
   await refused({ messages: [{ role: 'user', content: '', name: 'x' }] }, 'ERR_INVALID_ARGUMENT', /name/);

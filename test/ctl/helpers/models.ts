@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { exportModel } from '../../../export/export.js';
 import { addon } from '../../../native/host/index.js';
+import { goldenFile } from '../../export/helpers/golden.js';
 import { root, tempDir } from '../../tools/suite.js';
 import { output } from './spikectl.js';
 import { tinyTokenizer } from './tokenizer.js';
@@ -12,7 +13,7 @@ export function scratch(name: string): string {
   return join(folder, name);
 }
 
-export const goldenCase = (name: string): string => join(root, 'test/golden', name);
+export const goldenCase = (name: string): string => dirname(goldenFile(name, 'model.pt'));
 export const samplingCases = join(root, 'test/golden/sampling_cases.json');
 
 const exported = new Map<string, Promise<string>>();
