@@ -75,8 +75,8 @@ class Taker {
 
   // As in the checkpoint, rows first; a vector has one.
   static std::string shape(std::pair<uint64_t, uint64_t> dims) {
-    const std::string cols = std::to_string(dims.first) + "]";
-    return dims.second == 1 ? "[" + cols : "[" + std::to_string(dims.second) + ", " + cols;
+    if (dims.second == 1) return format("[%llu]", (unsigned long long)dims.first);
+    return format("[%llu, %llu]", (unsigned long long)dims.second, (unsigned long long)dims.first);
   }
 
   // Offset of the first byte with a code 3, or n.
