@@ -37,6 +37,7 @@ test('defaults of text.generate', () => {
     bos: true,
     ignore_eos: false,
     logprobs: false,
+    drafts: false,
     head: {
       mode: 'full',
       activations: 'i8',

@@ -379,7 +379,7 @@ const cases: Case[] = [
     what: 'another architecture',
     bend: (d) => d.metadata.set('general.architecture', { type: 'string', value: 'llama' }),
     code: 'ERR_MODEL_UNSUPPORTED',
-    says: /expected architecture "symboliclight", found "llama"/,
+    says: /expected architecture "symboliclight", "bitnet-b1\.58" or "bitnet-25", found "llama"/,
   },
   {
     what: 'another format version',

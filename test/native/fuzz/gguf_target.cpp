@@ -81,8 +81,8 @@ void open_and_run(spiked_engine* engine, const char* path) {
 }
 
 spiked_engine* engine_once() {
-  const spiked_engine_options options{1, nullptr, SPIKED_ACTIVATIONS_F32, nullptr, SPIKED_LOADING_READAHEAD,
-                                      0, 0};
+  spiked_engine_options options{};
+  options.n_threads = 1;
   spiked_engine* engine = nullptr;
   spiked_error error{};
   if (spiked_engine_open(&options, &engine, &error) != SPIKED_OK) broken(error.message);

@@ -25,13 +25,13 @@ void refuse_file(Checks& checks, spiked_engine* engine, const char* path, spiked
 }  // namespace
 
 void check_refusals(Checks& checks, const char* path) {
-  refuse_engine(checks, {257, nullptr, 0, nullptr, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, {1, "mmx", 0, nullptr, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_ISA_UNSUPPORTED);
-  refuse_engine(checks, {1, nullptr, 3, nullptr, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, {1, nullptr, 0, "4-", 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, {1, nullptr, 0, "4095", 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, {1, nullptr, 0, nullptr, 4, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
-  refuse_engine(checks, {1, nullptr, 0, nullptr, 0, 0, 64, 0, 0, 0, 0}, SPIKED_ERR_RAM_BUDGET);
+  refuse_engine(checks, {257, nullptr, 0, nullptr, 0, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, "mmx", 0, nullptr, 0, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_ISA_UNSUPPORTED);
+  refuse_engine(checks, {1, nullptr, 3, nullptr, 0, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, "4-", 0, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, "4095", 0, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, nullptr, 4, 0, 0, 0, 0, 0, 0, 0}, SPIKED_ERR_INVALID_ARGUMENT);
+  refuse_engine(checks, {1, nullptr, 0, nullptr, 0, 0, 64, 0, 0, 0, 0, 0}, SPIKED_ERR_RAM_BUDGET);
 
   const Opened on = open_all(checks, path, 2, nullptr);
   if (!on.ok()) return;
