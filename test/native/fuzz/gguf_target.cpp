@@ -74,7 +74,9 @@ void open_and_run(spiked_engine* engine, const char* path) {
     const int32_t ids[] = {0, static_cast<int32_t>(info.vocab_size) - 1, 0};
     const spiked_status fed =
         spiked_session_forward(session, ids, 3, SPIKED_LOGITS_LAST, nullptr, nullptr, &error);
-    if (fed != SPIKED_OK && fed != SPIKED_ERR_NO_MEMORY) broken(error.message);
+    // Weights that are not finite, or make activations that are not, end the request of a ternary model.
+    if (fed != SPIKED_OK && fed != SPIKED_ERR_NO_MEMORY && fed != SPIKED_ERR_MODEL_INVALID)
+      broken(error.message);
   }
   spiked_model_close(model);
   spiked_session_close(session);
