@@ -1,8 +1,8 @@
 import { arbitraryIds } from '../../client/ctl/bench/rounds.js';
-import { greedy } from '../../client/ctl/bench/greedy.js';
+import { greedy, greedySteps } from '../../client/ctl/bench/greedy.js';
 import { BytesMeter } from '../../client/ctl/bench/work.js';
-import { addon, generatedSteps } from '../../native/host/index.js';
-import type { EngineOptions, HeadSettings, StepResult } from '../../native/host/index.js';
+import { addon } from '../../native/host/index.js';
+import type { EngineOptions, HeadSettings } from '../../native/host/index.js';
 
 /** One way to run our engine. */
 export interface Setting {
@@ -37,7 +37,6 @@ export interface Rates {
 }
 
 const warmUpTokens = 16;
-const none = new Int32Array();
 
 /** One turn in this process: 16 ids to warm up, then a prompt of arbitrary ids, then greedy tokens after it. Rates are tokens a second. */
 export async function oursTurn(
@@ -53,22 +52,15 @@ export async function oursTurn(
     await session.step(arbitraryIds(warmUpTokens, model), greedy, { head });
     session.reset();
     const began = process.hrtime.bigint();
-    let last: StepResult = await session.step(arbitraryIds(promptTokens, model), greedy, { head });
-    const first = last.tNs;
+    const first = await session.step(arbitraryIds(promptTokens, model), greedy, { head });
     const meter = new BytesMeter(session, model.info);
-    for (let left = tokens; left > 0;) {
-      const options = { head, maxTokens: left, stopIds: none };
-      await session.generate(Int32Array.of(last.id), greedy, options, (rows, n) => {
-        const steps = generatedSteps(rows, n);
-        for (const step of steps) meter.add(1, step.head.bytes, step.stats);
-        left -= steps.length;
-        last = steps.at(-1) ?? last;
-      });
-    }
+    const last = await greedySteps(session, first, tokens, { head }, (step) => {
+      meter.add(1, step.head.bytes, step.stats);
+    });
     const { bytes, byClass } = meter.perToken();
     return {
-      prefill: (promptTokens * 1e9) / Number(first - began),
-      decode: (tokens * 1e9) / Number(last.tNs - first),
+      prefill: (promptTokens * 1e9) / Number(first.tNs - began),
+      decode: (tokens * 1e9) / Number(last.tNs - first.tNs),
       bytesPerToken: bytes - byClass.kv,
       isa: engine.isa,
     };

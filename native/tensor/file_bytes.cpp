@@ -116,6 +116,19 @@ std::vector<FilePart> FileBytes::read_parts(std::span<const FilePart> unread) co
   return parts;
 }
 
+Status FileBytes::read_at(uint64_t offset, size_t n_bytes, void* out) const {
+  for (auto* to = static_cast<uint8_t*>(out); n_bytes != 0;) {
+    const ssize_t n = pread(fd_, to, n_bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return {Code::ERR_FILE_IO, std::strerror(errno)};
+    if (n == 0) return {Code::ERR_MODEL_FILE_CHANGED, "the file became shorter"};
+    to += n;
+    offset += static_cast<uint64_t>(n);
+    n_bytes -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
 void FileBytes::drop(const FilePart& part) const {
   const uint64_t page = page_bytes();
   const uint64_t begin = (part.begin + page - 1) / page * page, end = part.end / page * page;

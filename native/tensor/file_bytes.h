@@ -45,6 +45,9 @@ class FileBytes {
   Status load(Loading loading, const std::string& path, Ledger* ledger = nullptr,
               std::span<const FilePart> unread = {});
 
+  /// Bytes [offset, offset + n_bytes) of a mapped file into out, past the mapping. Errors, without the file's name: ERR_FILE_IO,
+  /// ERR_MODEL_FILE_CHANGED when it became shorter.
+  Status read_at(uint64_t offset, size_t n_bytes, void* out) const;
   /// Takes these bytes of a mapped file out of memory; whoever reads them again waits for the disk.
   void drop(const FilePart& part) const;
 

@@ -77,6 +77,10 @@ class GgufFile {
   Status unchanged() const;
   /// Takes metadata and tensor table, of which nothing is read after a model is open, out of memory; reading them brings them back.
   void drop_header() const { bytes_.drop({0, data_offset_}); }
+  /// FileBytes::read_at.
+  Status read_at(uint64_t offset, size_t n_bytes, void* out) const {
+    return bytes_.read_at(offset, n_bytes, out);
+  }
   /// Offset in the file of a pointer into it.
   uint64_t offset_of(const uint8_t* p) const { return static_cast<uint64_t>(p - base_); }
 

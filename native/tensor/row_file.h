@@ -1,34 +1,35 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "tensor/gguf.h"
 
 namespace spiked {
 
-/// A tensor's rows, read from its file when they are needed instead of being mapped. Thread-safe.
+/// A tensor's rows, read from its file when they are needed instead of through the mapping; the file has to outlive it. Thread-safe.
 class RowFile {
  public:
-  /// The rows (dims[0] elements each) of a tensor of an open file.
-  /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO; ERR_MODEL_FILE_CHANGED when the path names another file meanwhile.
-  static Result<std::shared_ptr<const RowFile>> open(const GgufFile& file, const GgufTensor& tensor);
-  ~RowFile();
-  RowFile(const RowFile&) = delete;
-  RowFile& operator=(const RowFile&) = delete;
+  /// The rows (dims[0] elements each) of a tensor of a mapped file.
+  RowFile(const GgufFile& file, const GgufTensor& tensor)
+      : file_(file),
+        name_(tensor.name),
+        offset_(file.offset_of(tensor.data)),
+        row_bytes_(tensor.size_bytes / (tensor.dims[1] * tensor.dims[2] * tensor.dims[3])) {}
 
-  size_t n_rows() const { return n_rows_; }
   size_t row_bytes() const { return row_bytes_; }
   /// Rows [begin, end) into out, [end - begin, row_bytes()]. Errors: ERR_FILE_IO; ERR_MODEL_FILE_CHANGED when the file became shorter.
-  Status read(size_t begin, size_t end, void* out) const;
+  Status read(size_t begin, size_t end, void* out) const {
+    const Status status = file_.read_at(offset_ + begin * row_bytes_, (end - begin) * row_bytes_, out);
+    if (status.ok()) return status;
+    return {status.code(), format("%s: tensor \"%s\", rows from %zu: %s", file_.path().c_str(), name_.c_str(),
+                                  begin, status.message().c_str())};
+  }
 
  private:
-  RowFile() = default;
-
-  std::string path_, name_;
-  int fd_ = -1;
-  uint64_t offset_ = 0;
-  size_t n_rows_ = 0, row_bytes_ = 0;
+  const GgufFile& file_;
+  std::string name_;
+  uint64_t offset_;
+  size_t row_bytes_;
 };
 
 }  // namespace spiked

@@ -75,8 +75,11 @@ async function until(
   }
 }
 
-const runs = (entries: readonly JournalEntry[], block: number) =>
-  entries.filter((entry) => entry.kind === 'run' && entry.block === block).length;
+/** Whether a block is open and has a good run: one that was too short ends its block, and a pilot follows. */
+const isUnderWay = (entries: readonly JournalEntry[], block: number) => {
+  const last = entries.at(-1);
+  return last?.kind === 'run' && last.block === block && last.reasons.length === 0;
+};
 const isDone = (entries: readonly JournalEntry[], block: number) =>
   entries.some((entry) => entry.kind === 'block' && entry.block === block && entry.done);
 
@@ -98,11 +101,11 @@ test('18, 19: a daemon dies, the machine dies; --resume makes it whole, and anal
   const folder = join(base, 'whole');
   const meter = pzem();
   const first = begin(folder, meter);
-  await until(folder, first, (entries) => runs(entries, 1) >= 1);
+  await until(folder, first, (entries) => isUnderWay(entries, 1));
   const [daemon] = childrenOf(first);
   assert.ok(daemon, 'no daemon');
   process.kill(daemon, 'SIGKILL');
-  await until(folder, first, (entries) => isDone(entries, 1) && runs(entries, 2) >= 1);
+  await until(folder, first, (entries) => isDone(entries, 1) && isUnderWay(entries, 2));
   first.child.kill('SIGKILL');
   await first.ended;
 
@@ -125,10 +128,12 @@ test('18, 19: a daemon dies, the machine dies; --resume makes it whole, and anal
   assert.equal(journal.at(-1), { kind: 'end', part: 2, how: 'complete' }, second.stderr);
   for (const block of [1, 2])
     assert.is(journal.filter((e) => e.kind === 'block' && e.block === block && e.done).length, 1);
-  assert.ok(
-    journal.some((e) => e.kind === 'run' && e.reasons.some(({ reason }) => reason === 'generation-failed')),
-    'the death of the daemon is in the journal',
+  const died = journal.findIndex(
+    (e) => e.kind === 'run' && e.reasons.some(({ reason }) => reason === 'generation-failed'),
   );
+  assert.ok(died >= 0, 'the death of the daemon is in the journal');
+  const ended = journal.slice(died).find((e) => e.kind === 'block');
+  assert.ok(ended?.kind === 'block' && !ended.done && ended.why !== undefined, 'it voids its block');
   assert.match(second.stderr, /block 2 done/);
   const settled = journal.findLastIndex((e) => e.kind === 'pilot');
   const tokens = new Set(
@@ -154,7 +159,7 @@ test('18, 19: a daemon dies, the machine dies; --resume makes it whole, and anal
 test('22: Ctrl-C stops meter and daemons, and says what is left', async () => {
   const folder = join(base, 'interrupted');
   const experiment = begin(folder, pzem());
-  await until(folder, experiment, (entries) => runs(entries, 1) >= 1);
+  await until(folder, experiment, (entries) => isUnderWay(entries, 1));
   const daemons = childrenOf(experiment);
   experiment.child.kill('SIGINT');
   const { code, stderr } = await experiment.ended;
@@ -177,7 +182,7 @@ test('1: an unplugged meter that stays away ends it; whole blocks are kept', asy
   const folder = join(base, 'unplugged');
   const meter = simulated('pzem', { measuring: { periodMs } });
   const experiment = begin(folder, `pzem:${meter.path}?update_ms=${periodMs}`, '--reconnect', '0.5');
-  await until(folder, experiment, (entries) => runs(entries, 1) >= 1);
+  await until(folder, experiment, (entries) => isUnderWay(entries, 1));
   meter.stop();
   const { code, stderr } = await experiment.ended;
   assert.is(code, 1);

@@ -1,10 +1,5 @@
-import {
-  generatedSteps,
-  type NativeModel,
-  type NativeSession,
-  type StepResult,
-} from '../../../native/host/index.js';
-import { greedy } from './greedy.js';
+import type { NativeModel, NativeSession } from '../../../native/host/index.js';
+import { greedy, greedySteps } from './greedy.js';
 import { BytesMeter, type BytesByClass } from './work.js';
 
 export interface Round {
@@ -15,7 +10,6 @@ export interface Round {
 }
 
 const promptTokens = 8;
-const none = new Int32Array();
 
 /** Ids of no meaning, the same in every measurement. */
 export function arbitraryIds(n: number, { info }: NativeModel): Int32Array {
@@ -34,22 +28,15 @@ export async function decodeRound(
   begin: () => void = () => undefined,
 ): Promise<Round> {
   session.reset();
-  let last: StepResult = await session.step(arbitraryIds(promptTokens, model), greedy);
-  const first = last.tNs;
+  const first = await session.step(arbitraryIds(promptTokens, model), greedy);
   const meter = new BytesMeter(session, model.info);
   begin();
-  for (let left = tokens; left > 0;) {
-    // Ends early only if JavaScript falls far behind.
-    await session.generate(Int32Array.of(last.id), greedy, { maxTokens: left, stopIds: none }, (rows, n) => {
-      const steps = generatedSteps(rows, n);
-      for (const step of steps) meter.add(1, step.head.bytes, step.stats);
-      left -= steps.length;
-      last = steps.at(-1) ?? last;
-    });
-  }
+  const last = await greedySteps(session, first, tokens, {}, (step) => {
+    meter.add(1, step.head.bytes, step.stats);
+  });
   const { bytes, byClass } = meter.perToken();
   return {
-    tokensPerSecond: (tokens * 1e9) / Number(last.tNs - first),
+    tokensPerSecond: (tokens * 1e9) / Number(last.tNs - first.tNs),
     bytesPerToken: bytes,
     bytesByClass: byClass,
   };

@@ -54,8 +54,7 @@ Stream::Stream(const Config& c, size_t n)
       wide(n * stride),
       q(n * stride),
       rows(n),
-      sums(n),
-      d_stride(round_up(c.embed_dim, layout::kActivationPad)) {}
+      sums(n) {}
 
 size_t Stream::size_bytes() const {
   return (h.size() + wide.size()) * sizeof(float) + q.size() + rows.size() * sizeof(kernels::TernaryRow) +

@@ -37,7 +37,6 @@ struct Stream {
   AlignedArray<int8_t> q;                 ///< [B, stride] its codes
   std::vector<kernels::TernaryRow> rows;  ///< [B]
   std::vector<int32_t> sums;              ///< [B]
-  size_t d_stride = 0;
 
   size_t size_bytes() const;
 };

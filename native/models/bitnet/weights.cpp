@@ -146,14 +146,8 @@ Result<Weights> Weights::map(const GgufFile& file, const Config& c, bool low_mem
                    nullptr};
   w.embedding = reinterpret_cast<const uint16_t*>(embedding.value()->data);
   if (low_memory) {
-    auto rows = RowFile::open(file, *embedding.value());
-    if (!rows.ok()) return rows.status();
-    w.embedding_rows = w.output_rows = rows.take();
-    if (output != embedding.value()) {
-      auto own = RowFile::open(file, *output);
-      if (!own.ok()) return own.status();
-      w.output_rows = own.take();
-    }
+    w.embedding_rows = std::make_unique<const RowFile>(file, *embedding.value());
+    w.output_rows = std::make_unique<const RowFile>(file, *output);
     w.embedding = nullptr;
     w.head.output.data = nullptr;
     w.head.output.file = w.output_rows.get();

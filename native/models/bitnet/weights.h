@@ -22,8 +22,8 @@ struct BlockWeights {
 /// Read-only views of a mapped model file, every shape checked against the configuration.
 struct Weights {
   const uint16_t* embedding = nullptr;            // f16 [V, D]; null in low memory mode
-  std::shared_ptr<const RowFile> embedding_rows;  // then: the same, in the file
-  std::shared_ptr<const RowFile> output_rows;     // then: those of the head, perhaps the same
+  std::unique_ptr<const RowFile> embedding_rows;  // then: the same, in the file
+  std::unique_ptr<const RowFile> output_rows;     // then: those of the head
   std::vector<BlockWeights> blocks;
   const float* output_norm = nullptr;  // [D]
   HeadWeights head;
@@ -31,7 +31,7 @@ struct Weights {
   uint64_t n_parameters = 0;
 
   /// Exactly the tensors of the configuration must be there. Reads every ternary weight.
-  /// Errors: ERR_MODEL_TENSOR; each names file, tensor, expected and found; RowFile's.
+  /// Errors: ERR_MODEL_TENSOR; each names file, tensor, expected and found.
   static Result<Weights> map(const GgufFile& file, const Config& config, bool low_memory);
 };
 

@@ -108,7 +108,8 @@ size_t wrong_answers(DType dtype, float bound_scale, size_t n, size_t cols, Pool
   return wrong;
 }
 
-void bound_is_needed(unit::Test& t, DType dtype) {
+// Half the bound has to go wrong in more than `least` of 200 states.
+void bound_is_needed(unit::Test& t, DType dtype, size_t least) {
   for (size_t cols : {64, 96, 192, 256}) {
     auto pool = Pool::open(cols % 64 == 0 ? 2 : 1).take();
     constexpr size_t n = 200;
@@ -117,16 +118,16 @@ void bound_is_needed(unit::Test& t, DType dtype) {
              format("%zu columns: a wrong id", cols));
     t.expect(proved == n, format("%zu columns: %zu of %zu proved", cols, proved, n));
     const size_t wrong = wrong_answers(dtype, 0.5f, n, cols, *pool, &proved);
-    t.expect(wrong > n / 4, format("%zu columns: half the bound went wrong only %zu times", cols, wrong));
+    t.expect(wrong > least, format("%zu columns: half the bound went wrong only %zu times", cols, wrong));
   }
 }
 
 const unit::Unit tight_unit(
     "certified: hidden states along what the first pass leaves out; half the bound is not enough",
-    [](unit::Test& t) { bound_is_needed(t, DType::kF32); });
+    [](unit::Test& t) { bound_is_needed(t, DType::kF32, 100); });
 
 const unit::Unit tight_f16_unit(
     "certified: the same with f16 weights and an int8 first pass; half the bound is not enough",
-    [](unit::Test& t) { bound_is_needed(t, DType::kF16); });
+    [](unit::Test& t) { bound_is_needed(t, DType::kF16, 50); });
 
 }  // namespace

@@ -1,4 +1,7 @@
-// The recorded cases of test/golden/bitnet: codes and sums exactly, products within three roundings.
+// The recorded cases of test/golden/bitnet, and of the larger set where it lies beside the checkout: codes and sums exactly, products within
+// three roundings.
+#include <filesystem>
+
 #include "kernels/ternary.h"
 #include "safetensors.h"
 
@@ -7,7 +10,8 @@ namespace {
 using namespace ternary;
 using spiked::format;
 
-constexpr const char* kPath = "test/golden/bitnet/kernel_cases.safetensors";
+constexpr const char* kOwn = "test/golden/bitnet/kernel_cases.safetensors";
+constexpr const char* kLarger = "../shared/golden-bitnet/kernel/kernel_cases.safetensors";
 
 /// Rows whose recorded multiplier is not finite are zeros in ours and hold nothing else.
 void check_codes(unit::Test& t, const std::string& what, const Codes& found, const std::vector<int8_t>& q,
@@ -57,15 +61,19 @@ void check_case(unit::Test& t, const Isa& isa, const Safetensors& golden, const 
   }
 }
 
+void check_cases(unit::Test& t, const char* path, size_t n_cases) {
+  const Safetensors golden(path);
+  const std::vector<std::string> cases = golden.cases();
+  t.expect(cases.size() == n_cases, format("%s: expected %zu cases, found %zu", path, n_cases, cases.size()));
+  for_each_isa([&](const Isa& isa) {
+    for (const std::string& name : cases) check_case(t, isa, golden, name);
+  });
+}
+
 const unit::Unit golden_unit("golden: ternary codes, sums and products of every recorded case",
                              [](unit::Test& t) {
-                               const Safetensors golden(kPath);
-                               const std::vector<std::string> cases = golden.cases();
-                               t.expect(cases.size() == 12,
-                                        format("%s: expected 12 cases, found %zu", kPath, cases.size()));
-                               for_each_isa([&](const Isa& isa) {
-                                 for (const std::string& name : cases) check_case(t, isa, golden, name);
-                               });
+                               check_cases(t, kOwn, 12);
+                               if (std::filesystem::exists(kLarger)) check_cases(t, kLarger, 18);
                              });
 
 }  // namespace

@@ -14,9 +14,7 @@ const slow = /^test\/(arm64|e2e)\//;
  * Files that spend most of their time waiting, for a meter's next value, a silence, a pause or a process that ends: they run beside the
  * others. No test may depend on how busy the machine is, but a measurement whose figures are compared belongs with those that compute.
  */
-const waiting = new RegExp(
-  `^test/(?:${['power/(?:calibrate/calibrate|ctl|experiment|meters|simulator)'].join('|')})`,
-);
+const waiting = /^test\/power\/(calibrate\/calibrate|ctl|experiment|meters|simulator)/;
 
 const timeoutMs = (file: string, long: boolean): number =>
   long ? 3_600_000 : slow.test(file) ? 900_000 : 600_000;

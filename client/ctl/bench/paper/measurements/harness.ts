@@ -1,11 +1,9 @@
-import { generatedSteps, type NativeSession } from '../../../../../native/host/index.js';
-import { greedy } from '../../greedy.js';
+import type { NativeSession, StepResult } from '../../../../../native/host/index.js';
+import { greedy, greedySteps } from '../../greedy.js';
 import type { HarnessResult } from '../results.js';
 import type { Work } from '../settings.js';
 
 type HarnessWork = Extract<Work, { kind: 'harness' }>;
-
-const none = new Int32Array();
 
 /** Greedy from each prompt, always the same number of tokens. The first prompt goes once before, so that weights and tables are there. */
 export async function harness(session: NativeSession, work: HarnessWork): Promise<HarnessResult> {
@@ -44,27 +42,19 @@ function histogram(found: readonly Continuation[], maxDraft: number): number[] {
 async function continuation(
   session: NativeSession,
   prompt: number[],
-  { tokens, head, maxDraft = 0 }: HarnessWork,
+  { tokens, head, maxDraft }: HarnessWork,
 ): Promise<Continuation> {
   session.reset();
-  let last = await session.step(Int32Array.from(prompt), greedy, { head });
-  const first = last.tNs;
-  const steps = [last];
+  const first = await session.step(Int32Array.from(prompt), greedy, { head });
+  const steps: StepResult[] = [first];
   const accepted: number[] = [];
-  while (steps.length < tokens) {
-    // Ends early only if JavaScript falls far behind.
-    const options = { head, maxTokens: tokens - steps.length, stopIds: none, maxDraft };
-    await session.generate(Int32Array.of(last.id), greedy, options, (rows, n) => {
-      for (const step of generatedSteps(rows, n)) {
-        steps.push(step);
-        if (step.draft !== null) accepted.push(step.draft.right);
-      }
-      last = steps.at(-1) ?? last;
-    });
-  }
+  const last = await greedySteps(session, first, tokens - 1, { head, maxDraft }, (step) => {
+    steps.push(step);
+    if (step.draft !== null) accepted.push(step.draft.right);
+  });
   return {
     ids: steps.map(({ id }) => id),
-    decodeNs: Number(last.tNs - first),
+    decodeNs: Number(last.tNs - first.tNs),
     rows: steps.reduce((sum, step) => sum + step.head.rows, 0),
     fellBack: steps.filter((step) => step.head.fellBack).length,
     accepted,
