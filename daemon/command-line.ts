@@ -84,6 +84,11 @@ export function readCommandLine(argv: readonly string[], version: () => string):
       ).choices(['bitnet', 'hyphae']),
     )
     .option(
+      '--head-bits <n>',
+      'ternary models: bits of a weight in the first pass of the heads certified and topk, 8 (the default) or 4: half of the memory, and more rows to verify',
+      integer,
+    )
+    .option(
       '--prefix-cache <MiB>',
       'memory, a model, for what prompts left behind: requests that begin alike start there (default: none)',
       integer,

@@ -101,6 +101,12 @@ export const settings = z.strictObject({
     .enum(['bitnet', 'hyphae'])
     .default('bitnet')
     .describe('ternary models: how activations are rounded; bitnet is how they were trained'),
+  headBits: z
+    .literal([4, 8])
+    .default(8)
+    .describe(
+      'ternary models: bits of a weight in the first pass of the heads certified and topk; 4 takes half of the memory, and more rows are verified',
+    ),
   prefixCacheMib: mebibytes
     .default(0)
     .describe(

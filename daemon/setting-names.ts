@@ -19,6 +19,7 @@ export const optionOf = {
   kv: 'kv',
   memory: 'memory',
   contract: 'contract',
+  headBits: 'head-bits',
   prefixCacheMib: 'prefix-cache',
   ramBudgetBytes: 'ram-budget',
   logLevel: 'log-level',

@@ -65,6 +65,7 @@ export async function startDaemon(
     kv: config.kv,
     memory: config.memory,
     contract: config.contract,
+    headBits: config.headBits,
     prefixCacheBytes: config.prefixCacheMib * 2 ** 20,
     ramBudgetBytes: config.ramBudgetBytes ?? automaticBudget(),
   });

@@ -7,7 +7,7 @@ import type { EngineOptions, HeadSettings } from '../../native/host/index.js';
 /** One way to run our engine. */
 export interface Setting {
   head: HeadSettings;
-  engine: Pick<EngineOptions, 'memory' | 'kv'>;
+  engine: Pick<EngineOptions, 'memory' | 'kv' | 'headBits'>;
 }
 
 export const settings: Readonly<Record<string, Setting>> = {
@@ -16,6 +16,10 @@ export const settings: Readonly<Record<string, Setting>> = {
   'full-low': { head: { mode: 'full' }, engine: { memory: 'low' } },
   'topk-4': { head: { mode: 'topk', k: 4 }, engine: {} },
   'topk-4-low': { head: { mode: 'topk', k: 4 }, engine: { memory: 'low', kv: 'f16' } },
+  'topk-4-low-4bit': {
+    head: { mode: 'topk', k: 4 },
+    engine: { memory: 'low', kv: 'f16', headBits: 4 },
+  },
   certified: { head: { mode: 'certified' }, engine: {} },
   'certified-low': { head: { mode: 'certified' }, engine: { memory: 'low' } },
 };

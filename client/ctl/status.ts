@@ -35,7 +35,10 @@ async function status(options: { socket?: string; json?: true }): Promise<void> 
       ['spiked', `${info.version} (commit ${info.commit})`],
       ['process', `pid ${info.pid}, up ${info.uptime_s.toFixed(0)} s`],
       ['engine', `${info.isa}, ${threads}, ${info.activations} activations`],
-      ['ternary models', `${info.kv} keys and values, ${info.memory} memory, contract ${info.contract}`],
+      [
+        'ternary models',
+        `${info.kv} keys and values, ${info.memory} memory, contract ${info.contract}, ${info.head_bits}-bit first pass of heads`,
+      ],
       [
         'versions',
         `protocol ${info.protocol_version}, model format ${info.model_format_version}, numerics ${info.numerics_version}`,

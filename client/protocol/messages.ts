@@ -71,12 +71,14 @@ const serverInfo = {
     numerics_version: field.count,
     isa: z.string(),
     activations: z.enum(['f32', 'i16', 'i8']),
-    /** Of ternary models, as the two that follow: how keys and values are kept. */
+    /** Of ternary models, as the three that follow: how keys and values are kept. */
     kv: z.enum(['f32', 'f16']),
     /** `low`: F16 tables stay on disk. */
     memory: z.enum(['normal', 'low']),
     /** How activations are rounded. */
     contract: z.enum(['bitnet', 'hyphae']),
+    /** Of a weight in the first pass of the heads `certified` and `topk`. */
+    head_bits: z.literal([4, 8]),
     isas: z.array(z.object({ name: z.string(), supported: z.boolean() })),
     threads: field.count,
     /** CPUs that the threads keep to, `4-7`; `none` where the system places them. */

@@ -15,6 +15,7 @@ export const serverInfo: Handler<'server.info'> = (_params, { daemon }) => {
     kv: daemon.config.kv,
     memory: daemon.config.memory,
     contract: daemon.config.contract,
+    head_bits: daemon.config.headBits,
     isas: daemon.addon.isas(),
     threads: daemon.engine.threads,
     cpus: daemon.engine.cpus,

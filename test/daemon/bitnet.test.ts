@@ -23,7 +23,7 @@ test.before(async () => {
   writeFileSync(join(folder, 'hole.gguf'), encode(draft));
   daemon = await DaemonProcess.start([
     '--model', join(folder, 'good.gguf'), '--model', folder, '--model', existsSync(bad) ? bad : folder,
-    '--context', String(context), '--kv', 'f16', '--contract', 'hyphae',
+    '--context', String(context), '--kv', 'f16', '--contract', 'hyphae', '--head-bits', '4',
   ]); // prettier-ignore
   client = await daemon.client();
 });
@@ -42,8 +42,11 @@ async function refused(call: Promise<unknown>): Promise<SpikedError> {
 }
 
 test('the settings are told, and size what a session may reach', async () => {
-  const { kv, memory, contract } = await client.serverInfo();
-  assert.equal({ kv, memory, contract }, { kv: 'f16', memory: 'normal', contract: 'hyphae' });
+  const { kv, memory, contract, head_bits } = await client.serverInfo();
+  assert.equal(
+    { kv, memory, contract, head_bits },
+    { kv: 'f16', memory: 'normal', contract: 'hyphae', head_bits: 4 },
+  );
   const { info } = await client.loadModel('good');
   assert.equal(
     [info.architecture, info.form, info.weights, info.context_limit, info.max_context, info.n_kv_heads],

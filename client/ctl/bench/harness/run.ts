@@ -55,11 +55,11 @@ export async function runHarness(
 
 async function runRound(
   { model, prompts, threads }: HarnessRequest,
-  { head, memory, maxDraft }: Configuration,
+  { head, memory, headBits, maxDraft }: Configuration,
   signal: AbortSignal,
 ): Promise<Round> {
   const work = { kind: 'harness', prompts, tokens: harnessTokens, head, maxDraft } as const;
-  const job = { model, threads, activations: 'f32', memory, work, bandwidthBytes: 0 } as const;
+  const job = { model, threads, activations: 'f32', memory, headBits, work, bandwidthBytes: 0 } as const;
   const { result, ...facts } = await runJob(job, signal);
   if (result.kind !== 'harness')
     throw new SpikedError('ERR_INTERNAL', `a measuring process: expected harness, found ${result.kind}`);

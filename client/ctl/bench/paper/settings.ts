@@ -67,6 +67,8 @@ export interface Job {
   activations: Precision;
   /** Of a ternary model's tables; `normal` when absent. */
   memory?: 'normal' | 'low' | undefined;
+  /** Of a weight in the first pass of a head over F16 rows; 8 when absent. */
+  headBits?: 4 | undefined;
   work: Work;
   /** Bytes of the plain read behind the measurement; 0 for none. */
   bandwidthBytes: number;
