@@ -12,6 +12,7 @@ const job = (name: string): Job => ({ name, waits: name.startsWith('w') });
 /** Runs jobs that end in the order of `ends`; returns what was told, what came back, and which ran together. */
 async function runJobs(names: readonly string[], ends: readonly string[]) {
   const together = new Set<string>();
+  const begun: string[] = [];
   const running = new Map<string, () => void>();
   const told: string[] = [];
   const left = [...ends];
@@ -24,7 +25,9 @@ async function runJobs(names: readonly string[], ends: readonly string[]) {
   };
   const outcomes = await runInLanes(names.map(job), {
     waits: ({ waits }) => waits,
+    long: ({ name }) => name.endsWith('long'),
     run: async ({ name }) => {
+      begun.push(name);
       await new Promise<void>((resolve) => {
         running.set(name, resolve);
         together.add([...running.keys()].sort().join());
@@ -36,7 +39,7 @@ async function runJobs(names: readonly string[], ends: readonly string[]) {
     },
     tell: (outcome) => told.push(outcome),
   });
-  return { told, outcomes, together };
+  return { told, outcomes, together, begun };
 }
 
 test('told and returned in the order of the jobs, whichever ends first', async () => {
@@ -59,6 +62,13 @@ test('never two that compute; the lane without any helps with those that wait', 
   assert.ok(together.has('c1,w1') && together.has('w2,w3'), [...together].join(' '));
 });
 
+test('in each lane those that take long begin first; told in the order of the jobs all the same', async () => {
+  const names = ['c1', 'w1', 'c2long', 'w2long'];
+  const { begun, told } = await runJobs(names, ['c2long', 'w2long', 'c1', 'w1']);
+  assert.equal(begun, ['c2long', 'w2long', 'c1', 'w1']);
+  assert.equal(told, names.map((name) => `${name}!`)); // prettier-ignore
+});
+
 test('only one kind, and nothing at all', async () => {
   const computing = await runJobs(['c1', 'c2'], ['c1', 'c2']);
   assert.equal([...computing.together], ['c1', 'c2']);
@@ -68,6 +78,7 @@ test('only one kind, and nothing at all', async () => {
 test('what a job throws is thrown', async () => {
   const failed = runInLanes([1, 2], {
     waits: (n) => n === 2,
+    long: () => false,
     run: (n) => (n === 1 ? Promise.reject(new Error('planted')) : Promise.resolve()),
     tell: () => undefined,
   });

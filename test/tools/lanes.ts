@@ -3,6 +3,8 @@
 export interface Lanes<Job, Outcome> {
   /** Whether it mostly waits. */
   readonly waits: (job: Job) => boolean;
+  /** Whether it takes long: such begin first, so that no lane ends with one while the other has nothing left. */
+  readonly long: (job: Job) => boolean;
   readonly run: (job: Job) => Promise<Outcome>;
   /** Told of every outcome in the order of the jobs, as soon as all before it are there. */
   readonly tell: (outcome: Outcome) => void;
@@ -14,12 +16,14 @@ export interface Lanes<Job, Outcome> {
  */
 export async function runInLanes<Job, Outcome>(
   jobs: readonly Job[],
-  { waits, run, tell }: Lanes<Job, Outcome>,
+  { waits, long, run, tell }: Lanes<Job, Outcome>,
 ): Promise<Outcome[]> {
   const places = [...jobs.keys()];
+  const isLong = (place: number): boolean => long(jobs[place] as Job);
+  const order = [...places.filter(isLong), ...places.filter((place) => !isLong(place))];
   const waitsAt = (place: number): boolean => waits(jobs[place] as Job);
-  const computing = places.filter((place) => !waitsAt(place));
-  const waiting = places.filter(waitsAt);
+  const computing = order.filter((place) => !waitsAt(place));
+  const waiting = order.filter(waitsAt);
   const outcomes = new Map<number, Outcome>();
   let told = 0;
   const lane = async (next: () => number | undefined): Promise<void> => {

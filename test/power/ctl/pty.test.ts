@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { openPty } from '../../../client/ctl/meter/pty.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkLink } from '../../../client/ctl/energy/doctor/findings.js';
 import { openTrace } from '../../../power/trace/reader.js';
 import { json, program, spikectl } from '../../ctl/helpers/spikectl.js';
 import { simulated, type SimulatedOptions } from '../helpers/simulated.js';
 import { collect } from '../helpers/traces.js';
+import { openWattsUp } from '../helpers/watts-up.js';
 import { assert, suite, tempDir } from '../../tools/suite.js';
 
 /** `energy record` and `energy doctor` through a real terminal, with a simulated PZEM at its other end. */
@@ -44,31 +45,19 @@ test('record: samples with volts and amps, raw frames both ways, simulated all t
 });
 
 test('record: Ctrl-C tells a meter that pushes to stop', async () => {
-  const pty = openPty();
-  let heard = '';
-  let pushing: NodeJS.Timeout | undefined;
-  pty.stream.on('data', (bytes: Buffer) => {
-    heard += bytes.toString('latin1');
-    if (heard.endsWith('#V,R,0;')) pty.stream.write('#v,-,8,1,32768,8,2,3,31,20090824,33;');
-    if (/#L,W,3,E,[^;]*;$/.test(heard))
-      pushing = setInterval(
-        () => pty.stream.write('#d,-,18,103,2304,87,12,0,_,_,_,_,_,_,_,_,51,_,0,500,201;'),
-        100,
-      );
-  });
-  const args = ['energy', 'record', `wattsup:${pty.path}?baud=115200`, '-o', join(base, 'stopped'), '--json'];
+  const meter = openWattsUp();
+  const dir = join(base, 'stopped');
+  const args = ['energy', 'record', `wattsup:${meter.path}?baud=115200`, '-o', dir, '--json'];
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let told = '';
   child.stdout.on('data', (bytes: Buffer) => void (told += bytes.toString()));
   const ended = once(child, 'close');
-  while (pushing === undefined && child.exitCode === null)
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  while (!meter.pushing() && child.exitCode === null) await sleep(20);
+  await sleep(500);
   child.kill('SIGINT');
   assert.is((await ended)[0], 0);
-  clearInterval(pushing);
-  pty.hangUp();
-  assert.ok(heard.endsWith('#L,W,0;') && heard.lastIndexOf('#L,W,3') > heard.indexOf('#L,W,0;'), heard);
+  assert.ok(await meter.toldToStop(), meter.heard());
+  meter.stop();
   assert.ok(Number((JSON.parse(told) as Record<string, unknown>)['written']) > 0);
 });
 

@@ -11,10 +11,16 @@ const hardware = 'test/hardware/';
 const slow = /^test\/(arm64|e2e)\//;
 
 /**
- * Files that spend most of their time waiting, for a meter's next value, a silence, a pause or a process that ends: they run beside the
- * others. No test may depend on how busy the machine is, but a measurement whose figures are compared belongs with those that compute.
+ * Files that run beside the others: they spend most of their time waiting, for a meter's next value, a silence, a pause, or for processes
+ * that they start one after the other. No test may depend on how busy the machine is, but a measurement whose figures are compared belongs
+ * with those that compute.
  */
-const waiting = /^test\/power\/(calibrate\/calibrate|ctl|experiment|meters|simulator)/;
+const waiting =
+  /^test\/(power\/(calibrate\/calibrate|ctl|experiment|meters|simulator)|systemd\/service|ctl\/(doctor|energy-|eval|run\.)|daemon\/(service-manager|socket|state-grid))/;
+
+/** Files of a quarter of a minute and more. */
+const takesLong =
+  /^test\/(e2e\/|systemd\/service|ctl\/(bench|energy-|eval|paper\.|run\.)|daemon\/socket|power\/ctl)/;
 
 const timeoutMs = (file: string, long: boolean): number =>
   long ? 3_600_000 : slow.test(file) ? 900_000 : 600_000;
@@ -65,6 +71,7 @@ export function suites(name: string, chosen: (file: string) => boolean): Stage &
       );
       const results = await runInLanes(wanted, {
         waits: (file) => waiting.test(file),
+        long: (file) => takesLong.test(file),
         run: (file) => runFile(file, options),
         tell: ({ line }) => process.stdout.write(line),
       });
