@@ -49,13 +49,18 @@ function summariseDrafts({ drafts, generated_tokens }: GenerateResult): string[]
   return [`drafts: ${drafts.accepted} of ${drafts.proposed} right, ${perPass} tokens a pass`];
 }
 
-function summarise(result: GenerateResult): string {
+/** Nothing of a model that has no columns to choose from. */
+function summariseActivity({ activity: { mixer, ffn } }: GenerateResult): string[] {
   const share = (x: number) => `${(100 * x).toFixed(1)} %`;
+  return mixer === 0 && ffn === 0 ? [] : [`active: mixer ${share(mixer)}, ffn ${share(ffn)}`];
+}
+
+function summarise(result: GenerateResult): string {
   const stop = result.stop === undefined ? result.stop_reason : `stop ${JSON.stringify(result.stop)}`;
   return [
     `${result.generated_tokens} tokens at ${tokensPerSecond(result).toFixed(1)} tokens/s`,
     `prompt of ${result.prompt_tokens} in ${(result.timings.prefill_ns / 1e6).toFixed(1)} ms`,
-    `active: mixer ${share(result.activity.mixer)}, ffn ${share(result.activity.ffn)}`,
+    ...summariseActivity(result),
     ...summariseHead(result),
     ...summariseDrafts(result),
     `ended by ${stop}, seed ${result.seed}`,
