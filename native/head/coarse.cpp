@@ -14,8 +14,8 @@ namespace {
 
 // A rounding up that outweighs the rounding of the norms' own f64 sums.
 constexpr double kUp = 1.0 + 1e-6;
-// Of rows that are read from a file, for all workers together.
-constexpr size_t kWindowRows = 4096;
+// Of rows that are read from a file, for all workers together: a read's own cost is small beside coding even a worker's part of it.
+constexpr size_t kWindowBytes = size_t{4} << 20;
 
 double norm(const double* x, size_t n) {
   double sum = 0;
@@ -33,7 +33,7 @@ class Builder {
  public:
   Builder(const HeadWeights& weights, Coarse& out, size_t window_rows)
       : weights_(weights), out_(out), w_(out.c_cols + out.g_cols), rest_(w_.size()), source_(weights.output) {
-    if (source_.file != nullptr) window_ = std::vector<uint16_t>(window_rows * source_.cols);
+    if (source_.file != nullptr) window_.resize(window_rows * source_.cols);
   }
 
   void build(const Range& rows) {
@@ -145,8 +145,11 @@ Result<Coarse> Coarse::build(Pool& pool, const HeadWeights& weights, TableBits b
   out.along = AlignedArray<float>(out.n_directions() * out.rows_padded);
   out.rest_c = AlignedArray<float>(out.rows_padded);
   if (out.g_cols != 0) out.rest_g = AlignedArray<float>(out.rows_padded);
-  std::vector<Builder> builders(pool.size(),
-                                Builder(weights, out, std::max<size_t>(1, kWindowRows / pool.size())));
+  const size_t row_bytes = weights.output.cols * sizeof(uint16_t),
+               window_rows = std::max<size_t>(1, kWindowBytes / row_bytes / pool.size());
+  std::vector<Builder> builders;
+  builders.reserve(pool.size());
+  for (unsigned i = 0; i < pool.size(); ++i) builders.emplace_back(weights, out, window_rows);
   pool.run([&](Team& team) {
     builders[team.index()].build(share(out.table.rows, layout::kPanelRows, team.index(), team.size()));
   });

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "check.h"
 
@@ -94,12 +95,12 @@ void drafted(Checks& checks, const Opened& on, const spiked_sampling& sampling, 
 
 using Steps = void(Checks&, const Opened&, const spiked_sampling&, const spiked_head*, int);
 
-void nothing_allocated(Checks& checks, const char* path, uint32_t n_threads, Steps* steps,
+void nothing_allocated(Checks& checks, const char* path, const spiked_engine_options& options, Steps* steps,
                        const spiked_sampling& sampling, const spiked_head* head, const char* name) {
-  const Opened on = open_all(checks, path, n_threads, nullptr);
+  const Opened on = open_with(checks, path, options);
   spiked_error error{};
   if (!on.ok()) return;
-  // f32 weights have no quantised products.
+  // F32 weights have no quantised products, F16 ones only topk's.
   if (head != nullptr && spiked_model_check_head(on.model.get(), head, &error) != SPIKED_OK) return;
   steps(checks, on, sampling, head, 2);  // a head is made when it is first asked for
   const uint64_t news = n_news;
@@ -111,7 +112,8 @@ void nothing_allocated(Checks& checks, const char* path, uint32_t n_threads, Ste
   const uint64_t n_made = n_news - news;
   const size_t n_left = bytes_in_use() - bytes;
   const auto found = [&](size_t amount, const char* of) {
-    return std::string(name) + ", " + std::to_string(n_threads) + " threads: " + std::to_string(amount) + of +
+    return std::string(name) + ", " + std::to_string(options.n_threads) + " threads" +
+           (options.memory == SPIKED_MEMORY_LOW ? ", low memory: " : ": ") + std::to_string(amount) + of +
            " in " + std::to_string(n) + " tokens";
   };
   checks.that(n_made == 0, "a token allocates nothing", found(n_made, " allocations"));
@@ -129,14 +131,16 @@ void check_allocations(Checks& checks, const char* path) {
   const spiked_head gate{SPIKED_HEAD_GATE, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_HEAD, 4, 1e30f, 0};
   const spiked_head certified{SPIKED_HEAD_CERTIFIED, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_HEAD, 1, 0, 0};
   const spiked_head scan{SPIKED_HEAD_SCAN, SPIKED_ACTIVATIONS_F32, SPIKED_SCOPE_HEAD, 1, 0, 0};
-  for (const uint32_t n_threads : {1u, 2u}) {
-    for (const spiked_sampling& sampling : {greedy, drawn}) {
-      nothing_allocated(checks, path, n_threads, one_by_one, sampling, nullptr, "full");
-      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &gate, "gate");
-      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &certified, "certified");
-      nothing_allocated(checks, path, n_threads, one_by_one, sampling, &scan, "scan");
+  const spiked_head topk{SPIKED_HEAD_TOPK, 0, 0, 4, 0, 0};
+  const std::pair<const char*, const spiked_head*> heads[] = {
+      {"full", nullptr}, {"gate", &gate}, {"certified", &certified}, {"scan", &scan}, {"topk", &topk}};
+  for (const uint32_t n_threads : {1u, 2u})
+    for (const spiked_engine_options& options : engines(checks, path, n_threads)) {
+      for (const auto& [name, head] : heads)
+        for (const spiked_sampling& sampling : {greedy, drawn})
+          nothing_allocated(checks, path, options, one_by_one, sampling, head, name);
+      nothing_allocated(checks, path, options, drafted, greedy, nullptr, "full, drafts");
+      nothing_allocated(checks, path, options, drafted, greedy, &certified, "certified, drafts");
+      nothing_allocated(checks, path, options, drafted, greedy, &topk, "topk, drafts");
     }
-    nothing_allocated(checks, path, n_threads, drafted, greedy, nullptr, "full, drafts");
-    nothing_allocated(checks, path, n_threads, drafted, greedy, &certified, "certified, drafts");
-  }
 }

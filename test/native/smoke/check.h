@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,20 @@ struct Opened {
 Opened open_all(Checks& checks, const char* path, uint32_t n_threads, const char* isa);
 Opened open_with(Checks& checks, const char* path, const spiked_engine_options& options);
 bool is_ternary(const spiked_model_info& info);
+
+/// Engines between which what a model has apart from others is spread: of a ternary one the defaults, and low memory, F16 keys and values and a
+/// 4-bit table of the head; of others the defaults alone.
+std::vector<spiked_engine_options> engines(Checks& checks, const char* path, uint32_t n_threads);
+/// Engines for checks that take many steps: scalar and one to three threads; of a ternary model, whose scalar products take longer than all the rest
+/// and are held to the others' by check_answers, both of engines() on one and two threads.
+std::vector<spiked_engine_options> spread(Checks& checks, const char* path);
+/// The first of `heads` that the model serves; full otherwise: F32 weights have no quantised products, F16 ones only topk's.
+spiked_head served(const Opened& on, std::initializer_list<spiked_head> heads);
+
+/// What a session carries: membrane and decay; of a ternary model, whose keys and values are not shown, what comes of them on a fork.
+std::vector<float> state_of(Checks& checks, const spiked_model_info& info, const spiked_session* session);
+/// Logits after three more ids, on a fork: what the keys and values come to.
+std::vector<float> future_of(Checks& checks, const spiked_model_info& info, const spiked_session* session);
 
 /// Logits of the last of `ids`, fed `step` at a time to a reset session; empty after a failure.
 std::vector<float> logits_of(Checks& checks, const Opened& on, const std::vector<int32_t>& ids, size_t step);

@@ -27,6 +27,59 @@ Opened open_with(Checks& checks, const char* path, const spiked_engine_options& 
   return on;
 }
 
+bool is_ternary(const spiked_model_info& info) { return std::strcmp(info.weights, "i2_s") == 0; }
+
+std::vector<spiked_engine_options> engines(Checks& checks, const char* path, uint32_t n_threads) {
+  spiked_engine_options defaults{};
+  defaults.n_threads = n_threads;
+  if (!is_ternary(open_all(checks, path, 1, nullptr).info)) return {defaults};
+  spiked_engine_options other = defaults;
+  other.kv = SPIKED_KV_F16;
+  other.memory = SPIKED_MEMORY_LOW;
+  other.head_bits = 4;
+  return {defaults, other};
+}
+
+std::vector<spiked_engine_options> spread(Checks& checks, const char* path) {
+  const std::vector<spiked_engine_options> two = engines(checks, path, 2);
+  if (two.size() > 1) return {engines(checks, path, 1).back(), two.front()};
+  spiked_engine_options scalar{};
+  scalar.n_threads = 1;
+  scalar.isa = "scalar";
+  std::vector<spiked_engine_options> out{scalar};
+  for (uint32_t n_threads : {1u, 2u, 3u}) out.push_back(engines(checks, path, n_threads).front());
+  return out;
+}
+
+spiked_head served(const Opened& on, std::initializer_list<spiked_head> heads) {
+  spiked_error error{};
+  for (const spiked_head& head : heads)
+    if (spiked_model_check_head(on.model.get(), &head, &error) == SPIKED_OK) return head;
+  return {SPIKED_HEAD_FULL, 0, 0, 1, 0, 0};
+}
+
+std::vector<float> state_of(Checks& checks, const spiked_model_info& info, const spiked_session* session) {
+  if (is_ternary(info)) return future_of(checks, info, session);
+  std::vector<float> state(info.embed_dim * (1 + static_cast<size_t>(info.n_layers)));
+  spiked_error error{};
+  checks.status(spiked_session_membrane(session, state.data(), &error), SPIKED_OK, "membrane", error);
+  checks.status(spiked_session_decay(session, state.data() + info.embed_dim, &error), SPIKED_OK, "decay",
+                error);
+  return state;
+}
+
+std::vector<float> future_of(Checks& checks, const spiked_model_info& info, const spiked_session* session) {
+  spiked_error error{};
+  spiked_session* fork = nullptr;
+  checks.status(spiked_session_fork(session, &fork, &error), SPIKED_OK, "session_fork", error);
+  const Session owned(fork);
+  std::vector<float> logits(info.vocab_size);
+  const int32_t next[] = {7, 9, 3};
+  checks.status(spiked_session_forward(fork, next, 3, SPIKED_LOGITS_LAST, logits.data(), nullptr, &error),
+                SPIKED_OK, "forward of a fork", error);
+  return logits;
+}
+
 std::vector<float> logits_of(Checks& checks, const Opened& on, const std::vector<int32_t>& ids, size_t step) {
   spiked_error error{};
   checks.status(spiked_session_reset(on.session.get(), &error), SPIKED_OK, "session_reset", error);

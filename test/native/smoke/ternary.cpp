@@ -183,8 +183,6 @@ void refused(Checks& checks, const char* path) {
 
 }  // namespace
 
-bool is_ternary(const spiked_model_info& info) { return std::strcmp(info.weights, "i2_s") == 0; }
-
 void check_ternary(Checks& checks, const char* path) {
   const Opened on = open_with(checks, path, options_of(1, nullptr));
   if (!on.ok()) return;

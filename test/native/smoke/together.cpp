@@ -28,16 +28,15 @@ std::vector<Sequence> sequences(Checks& checks, const Opened& on, size_t n) {
                                        {0, 0, 1, 1.3f, 0, 0, banned, 2}};
   const spiked_head full{SPIKED_HEAD_FULL, 0, 0, 1, 0, 0},
       gate{SPIKED_HEAD_GATE, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_PROJECTION, 4, 1e30f, 0},
+      topk{SPIKED_HEAD_TOPK, 0, 0, 4, 0, 0},
       certified{SPIKED_HEAD_CERTIFIED, SPIKED_ACTIVATIONS_I8, SPIKED_SCOPE_HEAD, 1, 0, 0};
-  const spiked_head heads[] = {full, full, gate, full, certified};
+  const spiked_head heads[] = {full, full, served(on, {gate, topk}), full, served(on, {certified})};
   std::vector<Sequence> out;
   spiked_error error{};
   for (size_t i = 0; i < n; ++i) {
     spiked_session* raw = nullptr;
     checks.status(spiked_session_open(on.model.get(), &raw, &error), SPIKED_OK, "session_open", error);
     Sequence s{Session(raw), samplings[i % 3], heads[i % 5], i % 4 == 3};
-    // f32 weights have no quantised products.
-    if (spiked_model_check_head(on.model.get(), &s.head, &error) != SPIKED_OK) s.head = full;
     std::vector<int32_t> ids = some_ids(on.info, 3 + 7 * i);
     ids.erase(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(i));
     spiked_session_seed(raw, i);
@@ -109,29 +108,15 @@ std::vector<std::vector<Taken>> together(Checks& checks, std::vector<Sequence>& 
   return out;
 }
 
-std::vector<float> state_of(const Opened& on, const Session& session) {
-  spiked_error error{};
-  if (is_ternary(on.info)) {
-    // Keys and values are not shown: what comes of them is.
-    std::vector<float> logits(on.info.vocab_size);
-    const int32_t next = 1;
-    spiked_session_forward(session.get(), &next, 1, SPIKED_LOGITS_LAST, logits.data(), nullptr, &error);
-    return logits;
-  }
-  std::vector<float> state(on.info.embed_dim * (1 + static_cast<size_t>(on.info.n_layers)));
-  spiked_session_membrane(session.get(), state.data(), &error);
-  spiked_session_decay(session.get(), state.data() + on.info.embed_dim, &error);
-  return state;
-}
-
-void same_as_alone(Checks& checks, const char* path, uint32_t n_threads, const char* isa, size_t n) {
-  const Opened on = open_all(checks, path, n_threads, isa);
+void same_as_alone(Checks& checks, const char* path, const spiked_engine_options& options, size_t n) {
+  const Opened on = open_with(checks, path, options);
   if (!on.ok()) return;
   std::vector<Sequence> one = sequences(checks, on, n), other = sequences(checks, on, n);
   const auto expected = alone(checks, one), found = together(checks, other);
   for (size_t i = 0; i < n; ++i) {
     checks.that(expected[i] == found[i], "a sequence gives the same ids among others as alone");
-    checks.that(same_bits(state_of(on, one[i].session), state_of(on, other[i].session)),
+    checks.that(same_bits(state_of(checks, on.info, one[i].session.get()),
+                          state_of(checks, on.info, other[i].session.get())),
                 "a sequence's state is the same among others as alone");
   }
 }
@@ -165,8 +150,7 @@ void own_errors(Checks& checks, const char* path) {
 }  // namespace
 
 void check_together(Checks& checks, const char* path) {
-  same_as_alone(checks, path, 1, "scalar", 3);
-  for (uint32_t n_threads : {1u, 2u, 3u})
-    for (size_t n : {1u, 2u, 5u, 11u}) same_as_alone(checks, path, n_threads, nullptr, n);
+  for (const spiked_engine_options& options : spread(checks, path))
+    for (size_t n : {1u, 2u, 5u, 11u}) same_as_alone(checks, path, options, n);
   own_errors(checks, path);
 }

@@ -1,0 +1,123 @@
+/** Files whose rows are read when they are needed (memory: low), and that change while the daemon serves them. */
+import { copyFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client, GenerateParams, SpikedError } from '../../client/index.js';
+import { encode } from '../tensor/gguf-draft.js';
+import { tinyBitnet } from '../tensor/tiny-bitnet.js';
+import { assert, suite, tempDir } from '../tools/suite.js';
+import { DaemonProcess } from './helpers/process.js';
+
+const test = suite('low memory, file changed');
+const folder = tempDir();
+const [kept, source, other, changing] = ['kept', 'source', 'other', 'changing'].map((name) =>
+  join(folder, `${name}.gguf`),
+) as [string, string, string, string];
+/** Long enough that a file changes in mid-decode, whatever the machine. */
+const context = 4096;
+const heads: GenerateParams['head'][] = [{ mode: 'full' }, { mode: 'certified' }, { mode: 'topk', k: 4 }];
+const request = { tokens: [1, 2, 3], max_tokens: 60, temperature: 0, ignore_eos: true };
+const onChanging = { ...request, model: 'changing' };
+let daemon: DaemonProcess;
+let client: Client;
+let expected: number[];
+
+test.before(async () => {
+  for (const [path, seed] of [
+    [kept, 3],
+    [source, 3],
+    [other, 4],
+  ] as const)
+    writeFileSync(path, encode(tinyBitnet({ seed, context })));
+  daemon = await DaemonProcess.start(['--model', kept, '--model', folder, '--memory', 'low']);
+  client = await daemon.client();
+  expected = (await client.generate(request).result).tokens;
+});
+test.after(async () => {
+  await client.close();
+  assert.is((await daemon.stop()).code, 0, daemon.stderr);
+});
+test.beforeEach(async () => {
+  copyFileSync(source, changing);
+  await client.loadModel('changing');
+});
+test.afterEach(async () => {
+  await client.unloadModel('changing');
+});
+
+async function refused(call: Promise<unknown>): Promise<void> {
+  const error = (await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )) as SpikedError | undefined;
+  assert.is(error?.code, 'ERR_MODEL_FILE_CHANGED', error?.message);
+  assert.match(error?.message ?? '', /changing\.gguf: /);
+}
+
+async function keptAnswers(): Promise<void> {
+  assert.equal((await client.generate(request).result).tokens, expected);
+}
+
+const size = (): number => statSync(source).size;
+const changes: [string, () => void][] = [
+  ['cut to nothing', () => truncateSync(changing, 0)],
+  ['cut to half', () => truncateSync(changing, Math.floor(size() / 2))],
+  ['cut by a byte', () => truncateSync(changing, size() - 1)],
+  ['overwritten with another model', () => copyFileSync(other, changing)],
+];
+
+for (const [what, change] of changes)
+  test(`${what} between requests: they end whatever the head, those on the other model do not`, async () => {
+    for (const head of heads)
+      assert.equal((await client.generate({ ...onChanging, head }).result).tokens, expected);
+    change();
+    await Promise.all([
+      ...heads.map((head) => refused(client.generate({ ...onChanging, head }).result)),
+      refused(client.score({ tokens: [1, 2, 3], model: 'changing' })),
+      keptAnswers(),
+    ]);
+  });
+
+for (const [what, change] of changes)
+  test(`${what} in mid-decode: what was told is right, then the requests end; a new load heals`, async () => {
+    const beside = keptAnswers();
+    await Promise.all(
+      heads.map(async (head, i) => {
+        const generation = client.generate({ ...onChanging, head, max_tokens: context - 3 });
+        const told: number[] = [];
+        await refused(
+          (async () => {
+            for await (const { token } of generation) if (told.push(token) === 20 && i === 0) change();
+            await generation.result;
+          })(),
+        );
+        assert.equal(told.slice(0, expected.length), expected.slice(0, told.length));
+      }),
+    );
+    await beside;
+    await client.unloadModel('changing');
+    copyFileSync(source, changing);
+    await client.loadModel('changing');
+    assert.equal((await client.generate(onChanging).result).tokens, expected);
+  });
+
+test('cut before a head has made its table: the request ends, and a new load makes it', async () => {
+  truncateSync(changing, Math.floor(size() / 2));
+  await refused(client.generate({ ...onChanging, head: { mode: 'topk' } }).result);
+  await keptAnswers();
+  await client.unloadModel('changing');
+  copyFileSync(source, changing);
+  await client.loadModel('changing');
+  assert.equal((await client.generate({ ...onChanging, head: { mode: 'topk' } }).result).tokens, expected);
+});
+
+test('replaced by another file: the one that was loaded goes on, until it is loaded again', async () => {
+  copyFileSync(other, `${changing}.new`);
+  renameSync(`${changing}.new`, changing);
+  for (const head of heads)
+    assert.equal((await client.generate({ ...onChanging, head }).result).tokens, expected);
+  await client.unloadModel('changing');
+  await client.loadModel('changing');
+  assert.is.not(String((await client.generate(onChanging).result).tokens), String(expected));
+});
+
+test.run();
