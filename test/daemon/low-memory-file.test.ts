@@ -12,8 +12,8 @@ const folder = tempDir();
 const [kept, source, other, changing] = ['kept', 'source', 'other', 'changing'].map((name) =>
   join(folder, `${name}.gguf`),
 ) as [string, string, string, string];
-/** Long enough that a file changes in mid-decode, whatever the machine. */
-const context = 4096;
+/** So long, and so slow, that a file changes in mid-decode on a machine that is busy with other things. */
+const shape = { context: 4096, dim: 256, heads: 4, kvHeads: 2, layers: 4, ffn: 512 };
 const heads: GenerateParams['head'][] = [{ mode: 'full' }, { mode: 'certified' }, { mode: 'topk', k: 4 }];
 const request = { tokens: [1, 2, 3], max_tokens: 60, temperature: 0, ignore_eos: true };
 const onChanging = { ...request, model: 'changing' };
@@ -22,12 +22,9 @@ let client: Client;
 let expected: number[];
 
 test.before(async () => {
-  for (const [path, seed] of [
-    [kept, 3],
-    [source, 3],
-    [other, 4],
-  ] as const)
-    writeFileSync(path, encode(tinyBitnet({ seed, context })));
+  writeFileSync(source, encode(tinyBitnet({ ...shape, seed: 3 })));
+  writeFileSync(other, encode(tinyBitnet({ ...shape, seed: 4 })));
+  copyFileSync(source, kept);
   daemon = await DaemonProcess.start(['--model', kept, '--model', folder, '--memory', 'low']);
   client = await daemon.client();
   expected = (await client.generate(request).result).tokens;
@@ -82,7 +79,7 @@ for (const [what, change] of changes)
     const beside = keptAnswers();
     await Promise.all(
       heads.map(async (head, i) => {
-        const generation = client.generate({ ...onChanging, head, max_tokens: context - 3 });
+        const generation = client.generate({ ...onChanging, head, max_tokens: shape.context - 3 });
         const told: number[] = [];
         await refused(
           (async () => {
