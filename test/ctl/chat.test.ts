@@ -134,6 +134,14 @@ test('answers one message from standard input', async () => {
   assert.equal([lines.at(-1)?.event, lines.at(-1)?.tokens], ['summary', expected.tokens]);
 });
 
+test('a summary says nothing of columns, of which a ternary model leaves none out', async () => {
+  const args = ['run', 'Hi', '--model', model, '--socket', daemon.path, ...sampled];
+  const { code, stderr } = await spikectl(args);
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /6 tokens at/);
+  assert.not.match(stderr, /active/);
+});
+
 test('says what is wrong at once', async () => {
   await failure(['chat', 'spiking', '--socket', daemon.path], 1, 'ERR_MODEL_UNSUPPORTED');
   await failure(['chat', model, '--socket', daemon.path], 1, 'ERR_PROMPT_EMPTY');

@@ -39,7 +39,7 @@ test('starts a private daemon, says so, streams, and leaves no process behind', 
   assert.is(code, 0, stderr);
   assert.ok(stdout.endsWith('\n') && stdout.length > 5);
   assert.match(stderr, /no daemon is running: started a private one/);
-  assert.match(stderr, /12 tokens at [\d.]+ tokens\/s; .*ended by length, seed 42/);
+  assert.match(stderr, /12 tokens at [\d.]+ tokens\/s; .*active: mixer [\d.]+ %, .*ended by length, seed 42/);
   const pid = privatePid(stderr);
   assert.ok(pid > 0 && !alive(pid));
   const again = await spikectl(['run', 'the hen', '--model', model, ...sampled]);
