@@ -5,8 +5,9 @@
 namespace spiked::bitnet {
 namespace {
 
+// No position passes the context, so none is ever overwritten and none needs room beside the others.
 KvWindow::Shape window_of(const Config& c) {
-  return {c.n_layers, c.n_kv_heads, c.head_dim, c.context - size_t{1}, 0, kMaxBatch, c.kv_f16};
+  return {c.n_layers, c.n_kv_heads, c.head_dim, c.context - size_t{1}, 0, 1, c.kv_f16};
 }
 
 struct StateGain final : Gain {
