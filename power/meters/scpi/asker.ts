@@ -45,6 +45,11 @@ export class Asker {
     return this.line.write(Buffer.from(command + this.end, 'latin1'));
   }
 
+  /** The last answer was another query's: nothing is asked until the line was silent. */
+  doubt(): void {
+    this.overdue = true;
+  }
+
   /**
    * The answer to a query; null when none came in time, or bytes that are no text.
    *

@@ -122,7 +122,13 @@ class Scpi implements SerialProtocol {
   private async recognise(asker: Asker, line: Line): Promise<Facts | null> {
     // An end first: what somebody left half said must not spoil the query.
     await asker.send('');
-    const answer = (await asker.ask('*IDN?')) ?? (await asker.ask('*IDN?'));
+    const ask = () => asker.ask('*IDN?');
+    let answer = (await ask()) ?? (await ask());
+    if (answer !== null && !this.form.identity.test(answer)) {
+      // It may be the late answer to the last query of whoever read here before.
+      asker.doubt();
+      answer = (await ask()) ?? answer;
+    }
     if (line.signal.aborted) return null;
     if (answer === null && asker.stray === null)
       throw new SpikedError(
