@@ -264,7 +264,7 @@ void check_drafts(Checks& checks, const char* path) {
   Outcomes outcomes;
   for (const spiked_engine_options& options : spread(checks, path))
     same_as_without(checks, path, options, outcomes);
-  checks.that(outcomes.right > 100 && outcomes.wrong > 100 && outcomes.cut_by_stop > 10,
+  checks.that(outcomes.right > 100 && outcomes.wrong > 100 && outcomes.cut_by_stop > 4,
               "guesses come out right and wrong",
               std::to_string(outcomes.right) + " right, " + std::to_string(outcomes.wrong) + " wrong, " +
                   std::to_string(outcomes.cut_by_stop) + " cut by a stop id");

@@ -55,14 +55,13 @@ function writeCorpus(folder: string): string[] {
     column: tinyModel({ ...small, layoutPlan: 'column' }),
     'no-attention': tinyModel({ ...small, form: '194m', sparseAttn: false }),
     'no-prior': tinyModel({ ...small, form: '194m', dynamicPrior: false }),
-    i2_s: tinyBitnet({ vocab: 20, layers: 1, ffn: 128, context: 96 }),
+    i2_s: tinyBitnet({ vocab: 20, layers: 1, ffn: 128 }),
     'i2_s-output': tinyBitnet({
       architecture: 'bitnet-25',
       output: true,
       vocab: 20,
       layers: 1,
       ffn: 128,
-      context: 96,
     }),
   };
   return Object.entries(models).map(([name, draft]) => {
