@@ -6,6 +6,7 @@ import { assert, sharedDir, suite, tempDir } from '../tools/suite.js';
 import { encode } from '../tensor/gguf-draft.js';
 import { tinyBitnet } from '../tensor/tiny-bitnet.js';
 import { DaemonProcess } from './helpers/process.js';
+import { refused } from './helpers/refused.js';
 
 const test = suite('BitNet in the daemon');
 const folder = tempDir();
@@ -31,15 +32,6 @@ test.after(async () => {
   await client.close();
   assert.is((await daemon.stop()).code, 0, daemon.stderr);
 });
-
-async function refused(call: Promise<unknown>): Promise<SpikedError> {
-  const error = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown as SpikedError,
-  );
-  if (error === undefined) throw new Error('expected a refusal, found an answer');
-  return error;
-}
 
 test('the settings are told, and size what a session may reach', async () => {
   const { kv, memory, contract, head_bits } = await client.serverInfo();

@@ -1,10 +1,11 @@
 /** Model files that are cut while the daemon serves them. */
 import { copyFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, SpikedError } from '../../client/index.js';
+import type { Client } from '../../client/index.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { goldenModel, smallCase } from './helpers/models.js';
 import { DaemonProcess } from './helpers/process.js';
+import { refused } from './helpers/refused.js';
 
 const test = suite('file changed');
 const folder = tempDir();
@@ -36,13 +37,10 @@ test.afterEach(async () => {
   await client.unloadModel('cut');
 });
 
-async function refused(call: Promise<unknown>): Promise<void> {
-  const error = (await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )) as SpikedError | undefined;
-  assert.is(error?.code, 'ERR_MODEL_FILE_CHANGED', error?.message);
-  assert.match(error?.message ?? '', /cut\.gguf: expected the file as it was loaded/);
+async function endsAsChanged(call: Promise<unknown>): Promise<void> {
+  const { code, message } = await refused(call);
+  assert.is(code, 'ERR_MODEL_FILE_CHANGED', message);
+  assert.match(message, /cut\.gguf: expected the file as it was loaded/);
 }
 
 for (const left of ['nothing', 'half', 'all but a byte'] as const)
@@ -51,18 +49,18 @@ for (const left of ['nothing', 'half', 'all but a byte'] as const)
     assert.equal((await client.generate({ ...request, model: 'cut' }).result).tokens, expected);
     truncateSync(cut, left === 'nothing' ? 0 : left === 'half' ? size / 2 : size - 1);
     await Promise.all([
-      refused(client.generate({ ...request, model: 'cut' }).result),
-      refused(client.score({ tokens: [1, 2, 3], model: 'cut' })),
+      endsAsChanged(client.generate({ ...request, model: 'cut' }).result),
+      endsAsChanged(client.score({ tokens: [1, 2, 3], model: 'cut' })),
       client.generate(request).result.then(({ tokens }) => assert.equal(tokens, expected)),
     ]);
-    await refused(client.generate({ ...request, model: 'cut' }).result);
+    await endsAsChanged(client.generate({ ...request, model: 'cut' }).result);
   });
 
 test('cut in mid-decode: what was told is right, then it ends; the one beside it goes on; a new load heals', async () => {
   const beside = client.generate(request);
   const generation = client.generate({ ...request, model: 'cut', max_tokens: 4000 });
   const told: number[] = [];
-  await refused(
+  await endsAsChanged(
     (async () => {
       for await (const { token } of generation) {
         if (told.push(token) === 20) truncateSync(cut, 0);

@@ -1,11 +1,12 @@
 /** Files whose rows are read when they are needed (memory: low), and that change while the daemon serves them. */
 import { copyFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, GenerateParams, SpikedError } from '../../client/index.js';
+import type { Client, GenerateParams } from '../../client/index.js';
 import { encode } from '../tensor/gguf-draft.js';
 import { tinyBitnet } from '../tensor/tiny-bitnet.js';
 import { assert, suite, tempDir } from '../tools/suite.js';
 import { DaemonProcess } from './helpers/process.js';
+import { refused } from './helpers/refused.js';
 
 const test = suite('low memory, file changed');
 const folder = tempDir();
@@ -41,13 +42,10 @@ test.afterEach(async () => {
   await client.unloadModel('changing');
 });
 
-async function refused(call: Promise<unknown>): Promise<void> {
-  const error = (await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )) as SpikedError | undefined;
-  assert.is(error?.code, 'ERR_MODEL_FILE_CHANGED', error?.message);
-  assert.match(error?.message ?? '', /changing\.gguf: /);
+async function endsAsChanged(call: Promise<unknown>): Promise<void> {
+  const { code, message } = await refused(call);
+  assert.is(code, 'ERR_MODEL_FILE_CHANGED', message);
+  assert.match(message, /changing\.gguf: /);
 }
 
 async function keptAnswers(): Promise<void> {
@@ -68,8 +66,8 @@ for (const [what, change] of changes)
       assert.equal((await client.generate({ ...onChanging, head }).result).tokens, expected);
     change();
     await Promise.all([
-      ...heads.map((head) => refused(client.generate({ ...onChanging, head }).result)),
-      refused(client.score({ tokens: [1, 2, 3], model: 'changing' })),
+      ...heads.map((head) => endsAsChanged(client.generate({ ...onChanging, head }).result)),
+      endsAsChanged(client.score({ tokens: [1, 2, 3], model: 'changing' })),
       keptAnswers(),
     ]);
   });
@@ -81,7 +79,7 @@ for (const [what, change] of changes)
       heads.map(async (head, i) => {
         const generation = client.generate({ ...onChanging, head, max_tokens: shape.context - 3 });
         const told: number[] = [];
-        await refused(
+        await endsAsChanged(
           (async () => {
             for await (const { token } of generation) if (told.push(token) === 20 && i === 0) change();
             await generation.result;
@@ -99,7 +97,7 @@ for (const [what, change] of changes)
 
 test('cut before a head has made its table: the request ends, and a new load makes it', async () => {
   truncateSync(changing, Math.floor(size() / 2));
-  await refused(client.generate({ ...onChanging, head: { mode: 'topk' } }).result);
+  await endsAsChanged(client.generate({ ...onChanging, head: { mode: 'topk' } }).result);
   await keptAnswers();
   await client.unloadModel('changing');
   copyFileSync(source, changing);
