@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { assert, suite } from '../tools/suite.js';
+import { join } from 'node:path';
+import { assert, root, suite } from '../tools/suite.js';
 import { scratch, synthModel } from './helpers/models.js';
 import { failure, output } from './helpers/spikectl.js';
 
@@ -26,6 +27,15 @@ test('the digest does not depend on batch, threads or instruction set', async ()
     await output(['logits', model, '--ids', ids, '--sha256'], { env: { SPIKED_FORCE_ISA: 'scalar' } }),
     reference,
   );
+});
+
+test('the last position that a ternary context lets in has the bits that it has in a longer one', async () => {
+  const file = join(root, 'test/golden/bitnet/a_base/model.gguf');
+  const n = 64;
+  const ternary = Array.from({ length: n }, (_, i) => (i * 37 + 5) % 90).join();
+  const digest = (context: number, kv: string) =>
+    output(['logits', file, '--ids', ternary, '--sha256', '--context', String(context), '--kv', kv]);
+  for (const kv of ['f32', 'f16']) assert.is(await digest(n, kv), await digest(2 * n, kv), kv);
 });
 
 test('-o writes every position, row-major f32, and nothing else', async () => {
