@@ -3,7 +3,6 @@ import {
   checkSocketPath,
   defaultSocketPath,
   describeIssue,
-  describePath,
   SpikedError,
   type NamePath,
 } from '../client/protocol/index.js';
@@ -156,12 +155,6 @@ export function readConfig(options: DaemonOptions, name?: NamePath): Config {
   if (!parsed.success) {
     throw new SpikedError('ERR_CONFIG_INVALID', describeIssue(parsed.error, options, name));
   }
-  const { memory, loading } = parsed.data;
-  if (memory === 'low' && loading === 'huge_pages')
-    throw new SpikedError(
-      'ERR_CONFIG_INVALID',
-      `${(name ?? describePath)(['memory'])}: expected "normal" beside ${(name ?? describePath)(['loading'])} huge_pages, which copies the whole file, found "low"`,
-    );
   const socketPath = parsed.data.socketPath ?? defaultSocketPath();
   checkSocketPath(socketPath);
   return { ...parsed.data, socketPath };

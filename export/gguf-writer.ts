@@ -12,6 +12,9 @@ export interface GgufForm {
   hashKey: string | undefined;
 }
 
+// Whole multiples of a huge page, at their own place: file systems with large folios keep them so in the page cache, where the engine maps them.
+const blockBytes = 4 << 20;
+
 const ownForm: GgufForm = { alignment: alignmentBytes, hashKey: 'symboliclight.data_sha256' };
 
 /**
@@ -20,7 +23,8 @@ const ownForm: GgufForm = { alignment: alignmentBytes, hashKey: 'symboliclight.d
  */
 export class GgufWriter {
   private readonly hash = createHash('sha256');
-  private position: number;
+  private position = 0;
+  private readonly block = new Uint8Array(blockBytes);
   private next = 0;
 
   private constructor(
@@ -28,9 +32,7 @@ export class GgufWriter {
     private readonly header: GgufHeader,
     private readonly tensors: readonly GgufTensor[],
     private readonly form: GgufForm,
-  ) {
-    this.position = header.bytes.length;
-  }
+  ) {}
 
   static async begin(
     file: OutputFile,
@@ -43,8 +45,9 @@ export class GgufWriter {
     const header = encodeHeader(all, tensors, form.alignment);
     const unfinished = Buffer.from(header.bytes);
     unfinished.fill(0, 0, ggufMagic.length);
-    await file.writeAt(unfinished, 0);
-    return new GgufWriter(file, header, tensors, form);
+    const writer = new GgufWriter(file, header, tensors, form);
+    await writer.append(unfinished);
+    return writer;
   }
 
   get fileSizeBytes(): number {
@@ -61,10 +64,10 @@ export class GgufWriter {
     if (tensor?.name !== name)
       throw this.bug(`expected tensor "${tensor?.name ?? 'none'}" next, found "${name}"`);
     const begin = this.position;
-    for await (const part of parts) await this.append(part);
+    for await (const part of parts) await this.appendData(part);
     const [expected, found] = [tensorSizeBytes(tensor), this.position - begin];
     if (found !== expected) throw this.bug(`tensor "${name}": expected ${expected} bytes, found ${found}`);
-    await this.append(new Uint8Array(aligned(this.position, this.form.alignment) - this.position));
+    await this.appendData(new Uint8Array(aligned(this.position, this.form.alignment) - this.position));
     this.next++;
   }
 
@@ -72,6 +75,7 @@ export class GgufWriter {
   async finish(): Promise<string> {
     if (this.next !== this.tensors.length || this.position !== this.header.fileSizeBytes)
       throw this.bug(`expected ${this.tensors.length} tensors, found ${this.next}`);
+    await this.writeBlock(this.position % blockBytes);
     const digest = this.hash.digest('hex');
     if (this.form.hashKey !== undefined) await this.declareHash(this.form.hashKey, digest);
     await this.file.sync();
@@ -85,10 +89,25 @@ export class GgufWriter {
     await this.file.writeAt(Buffer.from(digest, 'latin1'), at);
   }
 
-  private async append(bytes: Uint8Array): Promise<void> {
+  private async appendData(bytes: Uint8Array): Promise<void> {
     this.hash.update(bytes);
-    await this.file.writeAt(bytes, this.position);
-    this.position += bytes.length;
+    await this.append(bytes);
+  }
+
+  private async append(bytes: Uint8Array): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      const at = this.position % blockBytes;
+      const part = bytes.subarray(done, done + blockBytes - at);
+      this.block.set(part, at);
+      this.position += part.length;
+      done += part.length;
+      if (at + part.length === blockBytes) await this.writeBlock(blockBytes);
+    }
+  }
+
+  /** The last `length` bytes so far, which are the begin of the block. */
+  private async writeBlock(length: number): Promise<void> {
+    await this.file.writeAt(this.block.subarray(0, length), this.position - length);
   }
 
   private bug(text: string): SpikedError {

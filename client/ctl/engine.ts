@@ -66,9 +66,7 @@ export function withEngine(command: Command): Command {
       new Option(
         '--memory <mode>',
         'ternary models: low keeps no F16 table in memory and reads its rows from the file, with the same bits (default: normal)',
-      )
-        .choices(['normal', 'low'])
-        .conflicts('hugePages'),
+      ).choices(['normal', 'low']),
     )
     .addOption(
       new Option(

@@ -103,8 +103,8 @@ enum spiked_memory_mode { SPIKED_MEMORY_NORMAL = 0, SPIKED_MEMORY_LOW = 1 };
 /* How a ternary model's activations are rounded (docs/numerics.md, "Ternary products"). */
 enum spiked_contract { SPIKED_CONTRACT_BITNET = 0, SPIKED_CONTRACT_HYPHAE = 1 };
 
-/* How a model's file comes into memory: mapped, and the kernel told to read ahead; mapped, and read before spiked_model_open returns; or
- * copied into huge pages, where the kernel gives them. */
+/* How a model's file comes into memory: mapped, and read some MB at a time as it is used; mapped, and read before spiked_model_open
+ * returns; or copied into huge pages, where the kernel gives them. */
 enum spiked_loading {
   SPIKED_LOADING_READAHEAD = 0,
   SPIKED_LOADING_PREFAULT = 1,

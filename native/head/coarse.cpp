@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/huge_pages.h"
 #include "head/row_codes.h"
 #include "tensor/pack.h"
 #include "tensor/row_file.h"
@@ -138,6 +139,7 @@ Result<Coarse> Coarse::build(Pool& pool, const HeadWeights& weights, TableBits b
   out.g_cols = g_columns(weights);
   out.table = table_of(weights, bits);
   out.bytes = AlignedArray<uint8_t>(out.table.packed.size_bytes(out.table.dtype));
+  prefer_huge_pages(out.bytes.data(), out.bytes.size());
   out.scales = AlignedArray<float>(n_scales(out.table));
   out.table.data = out.bytes.data();
   out.table.scale = n_scales(out.table) == 0 ? nullptr : out.scales.data();

@@ -362,8 +362,8 @@ export interface NativeModel {
 export type Activations = 'f32' | 'i16' | 'i8';
 
 /**
- * How a model's file comes into memory: mapped and read ahead by the kernel, mapped and read before openModel resolves, or copied into huge
- * pages where the kernel gives them; or mapped, read and locked in memory.
+ * How a model's file comes into memory: mapped and read some MB at a time as it is used, mapped and read before openModel resolves, or copied
+ * into huge pages where the kernel gives them; or mapped, read and locked in memory.
  */
 export type Loading = 'readahead' | 'prefault' | 'huge_pages' | 'locked';
 

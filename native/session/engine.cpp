@@ -7,11 +7,6 @@
 namespace spiked {
 
 Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
-  if (options.network.low_memory && options.loading == Loading::kHugePages)
-    return Status{
-        Code::ERR_INVALID_ARGUMENT,
-        "memory: expected \"normal\" beside a copy in huge pages, found \"low\", which keeps a part of "
-        "the file on disk"};
   std::string name = options.isa;
   if (name.empty()) {
     const char* forced = std::getenv("SPIKED_FORCE_ISA");

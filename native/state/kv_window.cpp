@@ -1,23 +1,12 @@
 #include "state/kv_window.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "base/huge_pages.h"
+
 namespace spiked {
-namespace {
-
-/// A wish: a kernel without transparent huge pages gives small ones, and nothing else changes.
-void prefer_huge_pages(void* data, size_t size_bytes) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), address = reinterpret_cast<size_t>(data);
-  const size_t begin = round_up(address, page), end = (address + size_bytes) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-
-}  // namespace
 
 KvWindow::KvWindow(const Shape& shape)
     : shape_(shape),

@@ -11,14 +11,15 @@
 #include <fstream>
 #include <utility>
 
+#include "base/aligned.h"
+#include "base/huge_pages.h"
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
 
 namespace spiked {
 namespace {
-
-constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -44,12 +45,15 @@ uint64_t available_memory_bytes(const std::string& meminfo) {
 
 FileBytes::~FileBytes() { close(); }
 
-void FileBytes::close() {
+void FileBytes::forget_file() {
   range_.end();
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void FileBytes::close() {
+  forget_file();
   if (data_ != nullptr) munmap(data_, size_);
-  if (fd_ >= 0) ::close(fd_);
   data_ = nullptr;
-  fd_ = -1;
 }
 
 FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
@@ -146,22 +150,17 @@ Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger,
     if (!reserved.ok()) return reserved.status();
     reserved_ = reserved.take();
   }
-  switch (loading) {
-    case Loading::kReadahead:
-      // A hint: what it cannot do, page faults will.
-      for (const FilePart& part : parts) madvise(data_ + part.begin, part.end - part.begin, MADV_WILLNEED);
-      break;
-    case Loading::kPrefault:
-      for (const FilePart& part : parts) SPIKED_TRY(prefault(part, path));
-      break;
-    case Loading::kHugePages:
-      SPIKED_TRY(copy(path));
-      break;
-    case Loading::kLocked:
-      for (const FilePart& part : parts) SPIKED_TRY(lock(part, path));
-      break;
-    case Loading::kOnDemand:
-      break;
+  if (loading == Loading::kHugePages) {
+    SPIKED_TRY(copy(parts, path));
+    if (unread.empty()) forget_file();
+    return {};
+  }
+  if (loading == Loading::kOnDemand) return {};
+  // MADV_WILLNEED would read no more than the device's read-ahead, a few hundred KB, and in small pages.
+  for (const FilePart& part : parts) {
+    prefer_huge_pages(data_ + part.begin, part.end - part.begin);
+    if (loading == Loading::kPrefault) SPIKED_TRY(prefault(part, path));
+    if (loading == Loading::kLocked) SPIKED_TRY(lock(part, path));
   }
   return {};
 }
@@ -189,33 +188,31 @@ Status FileBytes::lock(const FilePart& part, const std::string& path) const {
                  static_cast<unsigned long long>(limit.rlim_cur))};
 }
 
-Status FileBytes::copy(const std::string& path) {
+Status FileBytes::copy(const std::vector<FilePart>& parts, const std::string& path) {
   // Memory is promised freely and missed later, when it is written: so ask first.
+  uint64_t wanted = 0;
+  for (const FilePart& part : parts) wanted += part.end - part.begin;
   const uint64_t available = available_memory_bytes();
-  if (size_ > available)
+  if (wanted > available)
     return {
         Code::ERR_NO_MEMORY,
         format("%s: a copy in huge pages: expected %llu bytes of memory available, found %llu", path.c_str(),
-               static_cast<unsigned long long>(size_), static_cast<unsigned long long>(available))};
-  // Room to begin at a huge page; what lies before and behind is given back.
-  const size_t room = size_ + kHugePageBytes;
-  void* p = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED)
+               static_cast<unsigned long long>(wanted), static_cast<unsigned long long>(available))};
+  for (const FilePart& part : parts) SPIKED_TRY(copy(part, path));
+  return {};
+}
+
+Status FileBytes::copy(const FilePart& part, const std::string& path) {
+  uint8_t* to = data_ + part.begin;
+  const size_t room = round_up(part.end - part.begin, page_bytes());
+  if (mmap(to, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0) == MAP_FAILED)
     return {Code::ERR_NO_MEMORY, format("%s: a copy in huge pages: expected %zu bytes, found: %s",
                                         path.c_str(), room, std::strerror(errno))};
-  auto* begin = static_cast<uint8_t*>(p);
-  auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePageBytes - 1) /
-                                             kHugePageBytes * kHugePageBytes);
-  const size_t used = (size_ + page_bytes() - 1) / page_bytes() * page_bytes();
-  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
-  munmap(aligned + used, static_cast<size_t>(begin + room - (aligned + used)));
-  madvise(aligned, used, MADV_HUGEPAGE);
-  range_.end();
-  munmap(data_, size_);
-  data_ = aligned;
+  prefer_huge_pages(to, room);
   // Read, not copied from the mapping: its pages would count as resident, too.
-  for (uint64_t at = 0; at < size_;) {
-    const ssize_t n = pread(fd_, data_ + at, size_ - at, static_cast<off_t>(at));
+  for (uint64_t at = part.begin; at < part.end;) {
+    const ssize_t n = pread(fd_, data_ + at, part.end - at, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error(path, "reading failed", errno);
     if (n == 0)
@@ -224,8 +221,7 @@ Status FileBytes::copy(const std::string& path) {
                      static_cast<unsigned long long>(size_), static_cast<unsigned long long>(at))};
     at += static_cast<uint64_t>(n);
   }
-  mprotect(data_, used, PROT_READ);
-  ::close(std::exchange(fd_, -1));
+  mprotect(to, room, PROT_READ);
   return {};
 }
 

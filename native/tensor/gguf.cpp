@@ -139,6 +139,7 @@ Status GgufFile::read(Loading loading, Ledger* ledger, bool f16_on_disk) {
   SPIKED_TRY(parse());
   SPIKED_TRY(check_ranges());
   std::vector<FilePart> unread;
+  if (f16_on_disk) unread.push_back({0, data_offset_});
   for (const GgufTensor& t : tensors_)
     if (f16_on_disk && t.type == static_cast<uint32_t>(DType::kF16))
       unread.push_back({offset_of(t.data), offset_of(t.data) + t.size_bytes});
@@ -146,8 +147,8 @@ Status GgufFile::read(Loading loading, Ledger* ledger, bool f16_on_disk) {
             [](const FilePart& a, const FilePart& b) { return a.begin < b.begin; });
   // Only what proved to be a model is read whole.
   SPIKED_TRY(bytes_.load(loading, path_, ledger, unread));
-  if (base_ == bytes_.data()) return {};
-  base_ = bytes_.data();
+  if (loading != Loading::kHugePages) return {};
+  // What was copied may be newer than what was parsed.
   SPIKED_TRY(parse());
   return check_ranges();
 }

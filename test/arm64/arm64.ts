@@ -36,10 +36,10 @@ export const addonEnv = { SPIKED_ADDON: join(root, buildFolder, 'Release/spiked.
 
 let built: Promise<RunResult> | undefined;
 
-/** Builds addon and test programs for arm64, once a process; fast when nothing changed. */
+/** Builds addon and test programs for arm64, once a process, one process at a time; fast when nothing changed. */
 export function buildArm64(): Promise<RunResult> {
-  const args = ['--arch', 'arm64', '--out', buildFolder, '--define', 'SPIKED_TOOLS=ON'];
-  built ??= run(process.execPath, [join(root, 'dist/native/host/build.js'), ...args], { cwd: root });
+  const build = [join(root, 'dist/native/host/build.js'), '--arch', 'arm64', '--out', buildFolder];
+  built ??= run('flock', [root, process.execPath, ...build, '--define', 'SPIKED_TOOLS=ON'], { cwd: root });
   return built;
 }
 

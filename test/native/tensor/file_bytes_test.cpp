@@ -51,12 +51,54 @@ const unit::Unit same_unit("file bytes: the same bytes whichever way they are lo
       t.expect(loaded.ok(), loaded.message());
       t.expect(bytes.size() == n && std::string(bytes.data(), bytes.data() + n) == expected,
                format("%zu bytes, loading %d", n, static_cast<int>(loading)));
-      const bool copied = loading == Loading::kHugePages;
-      t.expect((bytes.data() != before) == copied, "only a copy moves");
-      if (copied)
-        t.expect(reinterpret_cast<uintptr_t>(bytes.data()) % (2u << 20) == 0, "a copy begins at a huge page");
+      t.expect(bytes.data() == before, "nothing moves");
     }
   }
+});
+
+const unit::Unit parts_unit(
+    "file bytes: what is not read stays mapped, and the file is watched", [](unit::Test& t) {
+      const size_t n = (size_t{5} << 20) + 3, page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+      const std::string expected = some_bytes(n);
+      // Whole pages, pages shared with what is read, less than a page, the begin and the end.
+      const std::vector<std::vector<FilePart>> cases = {{{0, 3 * page}},
+                                                        {{page + 1, 4 * page - 1}, {9 * page, 9 * page + 5}},
+                                                        {{7, 9}},
+                                                        {{2 * page, n}},
+                                                        {{0, n}}};
+      for (const std::vector<FilePart>& unread : cases)
+        for (Loading loading : {Loading::kReadahead, Loading::kPrefault, Loading::kHugePages}) {
+          const File file(expected);
+          FileBytes bytes = FileBytes::map(file.path()).take();
+          const Status loaded = bytes.load(loading, file.path(), nullptr, unread);
+          const std::string what =
+              format("unread from %llu to %llu, loading %d", static_cast<unsigned long long>(unread[0].begin),
+                     static_cast<unsigned long long>(unread[0].end), static_cast<int>(loading));
+          t.expect(loaded.ok(), loaded.message());
+          t.expect(std::string(bytes.data(), bytes.data() + n) == expected, what);
+          std::string row(5, '\0');
+          t.expect(bytes.read_at(unread[0].begin, row.size(), row.data()).ok() &&
+                       row == expected.substr(unread[0].begin, row.size()),
+                   what + ": rows are read from the file");
+          bytes.drop(unread[0]);
+          t.expect(std::string(bytes.data(), bytes.data() + n) == expected,
+                   what + ": dropped pages come back");
+          t.expect(!bytes.changed(), what + ": unchanged");
+          std::error_code error;
+          std::filesystem::resize_file(file.path(), n - 1, error);
+          t.expect(!error && bytes.changed(), what + ": cut by a byte");
+        }
+    });
+
+const unit::Unit forgotten_unit("file bytes: a whole copy does not need the file", [](unit::Test& t) {
+  const std::string expected = some_bytes((size_t{3} << 20) + 1);
+  const File file(expected);
+  FileBytes bytes = FileBytes::map(file.path()).take();
+  t.expect(bytes.load(Loading::kHugePages, file.path()).ok(), "loads");
+  std::error_code error;
+  std::filesystem::resize_file(file.path(), 0, error);
+  t.expect(!error && !bytes.changed(), "cut to nothing");
+  t.expect(std::string(bytes.data(), bytes.data() + bytes.size()) == expected, "the bytes are there");
 });
 
 const unit::Unit resident_unit("file bytes: prefaulted pages are resident", [](unit::Test& t) {

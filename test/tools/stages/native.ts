@@ -1,16 +1,24 @@
 import { existsSync } from 'node:fs';
+import { runInLanes } from '../lanes.js';
 import { buildPrograms, programPath, runProgram } from '../native-build.js';
 import { add, type Stage } from '../report.js';
 import { tinyModelFile, tinyWeights } from '../tiny-model.js';
 import type { StageResult } from '../report.js';
 
-/** The programs of test/native over the tiny models. */
+/** The programs of test/native over the tiny models, two at a time. */
 export async function nativePrograms(folder: string, env: Record<string, string> = {}): Promise<StageResult> {
-  const results: StageResult[] = [];
-  if (existsSync(programPath(folder, 'spiked_native_test')))
-    results.push(await runProgram(folder, 'spiked_native_test', [], { env }));
-  for (const weights of tinyWeights)
-    results.push(await runProgram(folder, 'spiked_engine_smoke', [tinyModelFile(weights)], { env }));
+  const smoke = 'spiked_engine_smoke';
+  const programs: [name: string, args: string[]][] = tinyWeights.map((weights) => [
+    smoke,
+    [tinyModelFile(weights)],
+  ]);
+  if (existsSync(programPath(folder, 'spiked_native_test'))) programs.unshift(['spiked_native_test', []]);
+  const results = await runInLanes(programs, {
+    waits: () => true,
+    long: () => false,
+    run: ([name, args]) => runProgram(folder, name, args, { env }),
+    tell: () => undefined,
+  });
   return add(...results);
 }
 

@@ -13,10 +13,10 @@ const slow = /^test\/(arm64|e2e)\//;
 /**
  * Files that run beside the others: they spend most of their time waiting, for a meter's next value, a silence, a pause, or for processes
  * that they start one after the other. No test may depend on how busy the machine is, but a measurement whose figures are compared belongs
- * with those that compute.
+ * with those that compute. arm64/native computes, as long as the other emulated files together: it is here so that they share the cores.
  */
 const waiting =
-  /^test\/(power\/(calibrate\/calibrate|ctl|experiment|meters|simulator)|systemd\/service|ctl\/(doctor|energy-|eval|run\.)|daemon\/(service-manager|socket|state-grid))/;
+  /^test\/(arm64\/native|power\/(calibrate\/calibrate|ctl|experiment|meters|simulator)|systemd\/service|ctl\/(doctor|energy-|eval|run\.)|daemon\/(service-manager|socket|state-grid))/;
 
 /** Files of a quarter of a minute and more. */
 const takesLong =
