@@ -138,7 +138,7 @@ test('low memory: F16 tables are not counted, and what is loaded beside them is'
     answers.add(String((await other.generate(request).result).tokens));
     await other.close();
     assert.is((await own.stop()).code, 0, own.stderr);
-    return { mapped: Number(mapped), copied: Number(copied) };
+    return { mapped, copied };
   };
   const [normal, low, pages] = await Promise.all([
     held(),

@@ -17,6 +17,8 @@ constexpr size_t kPairs = kPanelRows / 2;
 constexpr size_t kPanelBlockBytes = 128 * 1024;
 /// Into L2. Measured with one token: up to a quarter more of the bus than without.
 constexpr size_t kPrefetchBytes = 4096;
+/// One token's activations are arranged once for all panels, up to so many columns: 20 KB of L1 at 6,912.
+constexpr size_t kArrangedGroups = 16384 / kGroupColumns;
 
 /// The scales of a block's groups as f32, [8 groups][4 rows].
 void convert_scales(const uint8_t* block, float* scales) {
@@ -61,16 +63,13 @@ void multiply_pair(__m256i v, const Activations (&x)[n_tokens], __m256i (&sum)[n
 
 /// p += one group of a panel, for n_tokens tokens.
 template <size_t n_tokens>
-void add_group(const uint8_t* w, const float* scales, const int8_t* q, size_t q_stride,
+void add_group(const uint8_t* w, const float* scales, const Activations (&x)[n_tokens],
                __m256 (&p)[n_tokens][kPairs]) {
   if constexpr (n_tokens == 1) __builtin_prefetch(w + kPrefetchBytes, 0, 2);
   const __m256i first = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1),
                 second = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
   const __m256 rows = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(scales));
   const __m256 scale[kPairs] = {_mm256_permutevar_ps(rows, first), _mm256_permutevar_ps(rows, second)};
-  Activations x[n_tokens];
-#pragma GCC unroll 2
-  for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride);
 #pragma GCC unroll 2
   for (size_t i = 0; i < kPairs; ++i) {
     __m256i sum[n_tokens];
@@ -92,25 +91,24 @@ __m128 reduce_rows(const __m256 (&p)[kPairs]) {
   return _mm_blend_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1), 0b1010);
 }
 
-template <size_t n_tokens>
-void multiply(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride, size_t cols, float* y,
-              size_t y_stride) {
+/// One panel. next(x): the activations of the first group, then of those after it.
+template <size_t n_tokens, typename Next>
+void multiply(const uint8_t* w, Next next, const float* q_scale, size_t cols, float* y, size_t y_stride) {
   __m256 p[n_tokens][kPairs];
   for (auto& token : p) {
     for (__m256& pair : token) pair = _mm256_setzero_ps();
   }
   alignas(32) float scales[kBlockGroups * kPanelRows];
-  size_t left = cols / kGroupColumns;
-  while (left != 0) {
+  const size_t n_groups = cols / kGroupColumns;
+  for (size_t g = 0; g < n_groups;) {
     convert_scales(w, scales);
     w += layout::kGroupScaleBytes;
-    const size_t n = left < kBlockGroups ? left : kBlockGroups;
-    for (size_t g = 0; g < n; ++g) {
-      add_group<n_tokens>(w, scales + g * kPanelRows, q, q_stride, p);
-      w += kGroupBytes;
-      q += kGroupColumns;
+    const size_t end = n_groups - g < kBlockGroups ? n_groups : g + kBlockGroups;
+    for (const float* rows = scales; g < end; ++g, rows += kPanelRows, w += kGroupBytes) {
+      Activations x[n_tokens];
+      next(x);
+      add_group<n_tokens>(w, rows, x, p);
     }
-    left -= n;
   }
   for (size_t t = 0; t < n_tokens; ++t)
     _mm_storeu_ps(y + t * y_stride, _mm_mul_ps(reduce_rows(p[t]), _mm_set1_ps(q_scale[t])));
@@ -120,15 +118,32 @@ void multiply(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_
 template <size_t n_tokens>
 void multiply_tile(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride, size_t cols,
                    size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  const auto arranged = [q, q_stride](Activations(&x)[n_tokens]) mutable {
+#pragma GCC unroll 2
+    for (size_t t = 0; t < n_tokens; ++t) x[t] = arrange(q + t * q_stride);
+    q += kGroupColumns;
+  };
   for (size_t panel = panel_begin; panel < panel_end; ++panel)
-    multiply<n_tokens>(w + panel * layout::i4_panel_bytes(cols), q, q_scale, q_stride, cols,
+    multiply<n_tokens>(w + panel * layout::i4_panel_bytes(cols), arranged, q_scale, cols,
                        y + panel * kPanelRows, y_stride);
+}
+
+/// All panels for one token.
+void multiply_token(const uint8_t* w, const int8_t* q, const float* q_scale, size_t cols, size_t panel_begin,
+                    size_t panel_end, float* y) {
+  Activations arranged[kArrangedGroups];
+  for (size_t g = 0; g < cols / kGroupColumns; ++g) arranged[g] = arrange(q + g * kGroupColumns);
+  const auto kept = [at = arranged](Activations(&x)[1]) mutable { x[0] = *at++; };
+  for (size_t panel = panel_begin; panel < panel_end; ++panel)
+    multiply<1>(w + panel * layout::i4_panel_bytes(cols), kept, q_scale, cols, y + panel * kPanelRows, 0);
 }
 
 }  // namespace
 
 void matmul_i4_i8(const uint8_t* w, const int8_t* q, const float* q_scale, size_t q_stride, size_t batch,
                   size_t cols, size_t panel_begin, size_t panel_end, float* y, size_t y_stride) {
+  if (batch == 1 && cols / kGroupColumns <= kArrangedGroups)
+    return multiply_token(w, q, q_scale, cols, panel_begin, panel_end, y);
   const size_t fitting = kPanelBlockBytes / (layout::i4_panel_bytes(cols) + 1),
                block = fitting == 0 ? 1 : fitting;
   for (size_t panel = panel_begin; panel < panel_end; panel += block) {
