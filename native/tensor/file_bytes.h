@@ -14,8 +14,7 @@ namespace spiked {
 
 /// How a file's bytes come into memory.
 enum class Loading : int32_t {
-  kReadahead =
-      0,  ///< mapped; whoever touches a page waits for it and some MB more, in huge pages where the file system has them
+  kReadahead = 0,  ///< mapped; whoever touches a page waits for it and for some MB more
   kPrefault = 1,   ///< as kReadahead, read and entered into the page table before open returns
   kHugePages = 2,  ///< copied into memory of its own, of huge pages where the kernel gives them
   kLocked = 3,     ///< as kPrefault, and the kernel may not drop the pages
