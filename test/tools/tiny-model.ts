@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encode } from '../tensor/gguf-draft.js';
 import { tinyBitnet } from '../tensor/tiny-bitnet.js';
@@ -17,6 +17,9 @@ export function tinyModelFile(weights: TinyWeights): string {
     weights === 'i2_s'
       ? tinyBitnet({ vocab: 101, dim: 256, heads: 4, kvHeads: 2, ffn: 384 })
       : tinyModel({ weights, vocab: 101, dim: 36, heads: 3, ffn: 77, window: 7, anchors: 1 });
-  writeFileSync(path, encode(draft));
+  // Another process may have it mapped.
+  const written = `${path}.${String(process.pid)}`;
+  writeFileSync(written, encode(draft));
+  renameSync(written, path);
   return path;
 }
