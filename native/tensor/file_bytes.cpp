@@ -156,7 +156,7 @@ Status FileBytes::load(Loading loading, const std::string& path, Ledger* ledger,
     return {};
   }
   if (loading == Loading::kOnDemand) return {};
-  // MADV_WILLNEED would read no more than the device's read-ahead, a few hundred KB, and in small pages.
+  // MADV_WILLNEED would read no more of a part than the device's read-ahead, and in small pages.
   for (const FilePart& part : parts) {
     prefer_huge_pages(data_ + part.begin, part.end - part.begin);
     if (loading == Loading::kPrefault) SPIKED_TRY(prefault(part, path));

@@ -54,7 +54,8 @@ struct GgufTensor {
 /// counts, lengths, types, alignment, ranges, overlaps, duplicates. Thread-safe once open.
 class GgufFile {
  public:
-  /// f16_on_disk  nobody is going to read F16 tensors through the mapping (but by RowFile), nor metadata once the model is open: they are not brought into memory
+  /// f16_on_disk  nobody is going to read F16 tensors through the mapping (but by RowFile), nor metadata once the model is open: they are
+  /// not brought into memory
   /// Errors: ERR_FILE_NOT_FOUND, ERR_FILE_IO, ERR_MODEL_INVALID (names file, entry, expected, found); ERR_MODEL_FILE_CHANGED meanwhile;
   /// ERR_RAM_BUDGET, ERR_NO_MEMORY (FileBytes::load).
   static Result<std::shared_ptr<const GgufFile>> open(const std::string& path,

@@ -14,7 +14,7 @@ export const buildFolder = 'build-arm64-test';
 /** Why native programs for arm64 cannot be built or run here, or undefined. */
 export const noEmulation = native
   ? 'this machine is arm64 itself'
-  : missing('aarch64-linux-gnu-g++', 'qemu-aarch64-static');
+  : missing('aarch64-linux-gnu-g++', 'qemu-aarch64-static', 'flock');
 
 /** Why an arm64 Node cannot run here, or undefined. */
 export const noArm64Node =
