@@ -45,16 +45,21 @@ using ColumnSumI8 = void (*)(const int8_t* w, size_t rows_padded, const uint32_t
 using ScaleSums = void (*)(const int32_t* parts, size_t stride, size_t n_parts, const float* scale,
                            size_t begin, size_t end, float* y);
 
-/// scores[i] = dot(q, k[slots[i]]) * factor, for i in [0, n_keys).
+/// scores[h, i] = dot(q[h], k[slots[i]]) * factor, for i in [0, n_keys): n_heads queries that share their keys.
 ///
-/// q        f32 [head_dim], any head_dim, any alignment
+/// q        f32 [n_heads, head_dim], any head_dim, any alignment
 /// k        f32, row of slot s at k + s * k_stride
-using AttendScores = void (*)(const float* q, const float* k, size_t k_stride, const uint32_t* slots,
-                              size_t n_keys, size_t head_dim, float factor, float* scores);
+/// scores   f32 [n_heads, n_keys]
+using AttendScores = void (*)(const float* q, size_t n_heads, const float* k, size_t k_stride,
+                              const uint32_t* slots, size_t n_keys, size_t head_dim, float factor,
+                              float* scores);
 
-/// y[j] = fma over i ascending of p[i] * v[slots[i], j], for j in [0, head_dim).
-using AttendValues = void (*)(const float* p, const float* v, size_t v_stride, const uint32_t* slots,
-                              size_t n_keys, size_t head_dim, float* y);
+/// y[h, j] = fma over i ascending of p[h, i] * v[slots[i], j], for j in [0, head_dim).
+///
+/// p        f32 [n_heads, n_keys]
+/// y        f32 [n_heads, head_dim]
+using AttendValues = void (*)(const float* p, size_t n_heads, const float* v, size_t v_stride,
+                              const uint32_t* slots, size_t n_keys, size_t head_dim, float* y);
 
 /// In place: softmax over n >= 1 scores, sums in ascending order.
 using Softmax = void (*)(float* scores, size_t n);

@@ -43,15 +43,15 @@ Kernels wrong_kernels() {
     scalar_kernels().column_product_f32(w, rows, x, cols, begin, end, y);
     flip_last(y, end);
   };
-  k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
-                       size_t head_dim, float factor, float* scores) {
-    scalar_kernels().attend_scores(q, keys, stride, slots, n_keys, head_dim, factor, scores);
-    flip_last(scores, n_keys);
+  k.attend_scores = [](const float* q, size_t n_heads, const float* keys, size_t stride,
+                       const uint32_t* slots, size_t n_keys, size_t head_dim, float factor, float* scores) {
+    scalar_kernels().attend_scores(q, n_heads, keys, stride, slots, n_keys, head_dim, factor, scores);
+    flip_last(scores, n_heads * n_keys);
   };
-  k.attend_values = [](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
-                       size_t head_dim, float* y) {
-    scalar_kernels().attend_values(p, v, stride, slots, n_keys, head_dim, y);
-    flip_last(y, head_dim);
+  k.attend_values = [](const float* p, size_t n_heads, const float* v, size_t stride, const uint32_t* slots,
+                       size_t n_keys, size_t head_dim, float* y) {
+    scalar_kernels().attend_values(p, n_heads, v, stride, slots, n_keys, head_dim, y);
+    flip_last(y, n_heads * head_dim);
   };
   k.softmax = [](float* scores, size_t n) {
     scalar_kernels().softmax(scores, n);
@@ -131,15 +131,15 @@ Kernels overrunning_kernels() {
     scalar_kernels().column_product_f32(w, rows, x, cols, begin, end, y);
     y[end] = kStray;
   };
-  k.attend_scores = [](const float* q, const float* keys, size_t stride, const uint32_t* slots, size_t n_keys,
-                       size_t head_dim, float factor, float* scores) {
-    scalar_kernels().attend_scores(q, keys, stride, slots, n_keys, head_dim, factor, scores);
-    scores[n_keys] = kStray;
+  k.attend_scores = [](const float* q, size_t n_heads, const float* keys, size_t stride,
+                       const uint32_t* slots, size_t n_keys, size_t head_dim, float factor, float* scores) {
+    scalar_kernels().attend_scores(q, n_heads, keys, stride, slots, n_keys, head_dim, factor, scores);
+    scores[n_heads * n_keys] = kStray;
   };
-  k.attend_values = [](const float* p, const float* v, size_t stride, const uint32_t* slots, size_t n_keys,
-                       size_t head_dim, float* y) {
-    scalar_kernels().attend_values(p, v, stride, slots, n_keys, head_dim, y);
-    y[head_dim] = kStray;
+  k.attend_values = [](const float* p, size_t n_heads, const float* v, size_t stride, const uint32_t* slots,
+                       size_t n_keys, size_t head_dim, float* y) {
+    scalar_kernels().attend_values(p, n_heads, v, stride, slots, n_keys, head_dim, y);
+    y[n_heads * head_dim] = kStray;
   };
   k.softmax = [](float* scores, size_t n) {
     scalar_kernels().softmax(scores, n);

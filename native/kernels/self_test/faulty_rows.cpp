@@ -51,15 +51,16 @@ void plant(Kernels& k) {
     scalar_kernels().relu_square_mul(g, u, n, y);
     harm<past_end>(y, n);
   };
-  k.attend_scores_f16 = [](const float* q, const uint16_t* keys, size_t stride, const uint32_t* slots,
-                           size_t n_keys, size_t head_dim, float factor, float* scores) {
-    scalar_kernels().attend_scores_f16(q, keys, stride, slots, n_keys, head_dim, factor, scores);
-    harm<past_end>(scores, n_keys);
+  k.attend_scores_f16 = [](const float* q, size_t n_heads, const uint16_t* keys, size_t stride,
+                           const uint32_t* slots, size_t n_keys, size_t head_dim, float factor,
+                           float* scores) {
+    scalar_kernels().attend_scores_f16(q, n_heads, keys, stride, slots, n_keys, head_dim, factor, scores);
+    harm<past_end>(scores, n_heads * n_keys);
   };
-  k.attend_values_f16 = [](const float* p, const uint16_t* v, size_t stride, const uint32_t* slots,
-                           size_t n_keys, size_t head_dim, float* y) {
-    scalar_kernels().attend_values_f16(p, v, stride, slots, n_keys, head_dim, y);
-    harm<past_end>(y, head_dim);
+  k.attend_values_f16 = [](const float* p, size_t n_heads, const uint16_t* v, size_t stride,
+                           const uint32_t* slots, size_t n_keys, size_t head_dim, float* y) {
+    scalar_kernels().attend_values_f16(p, n_heads, v, stride, slots, n_keys, head_dim, y);
+    harm<past_end>(y, n_heads * head_dim);
   };
 }
 

@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "base/status.h"
 #include "kernels/self_test/buffers.h"
 #include "kernels/self_test/sweeps.h"
@@ -9,6 +11,8 @@ namespace {
 constexpr size_t kHeadDims[] = {1, 3, 4, 7, 8, 9, 29, 32, 63, 64, 65, 96, 128, 197};
 // Around the group of four keys.
 constexpr size_t kKeys[] = {0, 1, 3, 4, 5, 17};
+// Around the groups of four and two heads.
+constexpr size_t kHeads[] = {1, 2, 3, 4, 5, 7, 8};
 constexpr size_t kSlots = 24;
 
 void fill_rows(Random& random, Pattern pattern, Input<float>& rows) {
@@ -18,25 +22,28 @@ void fill_rows(Random& random, Pattern pattern, Input<uint16_t>& rows) {
   fill_f16(random, pattern, rows.data(), rows.size());
 }
 
-/// One attention over random slots of a ring in any order: keys or values `rows` of type T, `n_vector` floats of query or weights.
+/// Some heads' attention over random slots of a ring in any order: keys or values `rows` of type T, and their queries or weights.
 template <typename T, typename Run>
 void sweep(Tally& tally, bool keys, Run run) {
   Random random(tally.seed());
+  size_t n_cases = 0;
   for (size_t head_dim : kHeadDims) {
     for (size_t n_keys : kKeys) {
       for (Pattern pattern : kPatterns) {
+        const size_t n_heads = kHeads[n_cases++ % std::size(kHeads)];
         const size_t stride = head_dim + random.below(9);
-        tally.begin_case(format("%zu keys of %zu, stride %zu, %s", n_keys, head_dim, stride, name(pattern)));
+        tally.begin_case(format("%zu heads, %zu keys of %zu, stride %zu, %s", n_heads, n_keys, head_dim,
+                                stride, name(pattern)));
         const Pattern other = random.below(2) == 0 ? pattern : Pattern::kRandom;
-        const Input<float> vector(random, other, keys ? head_dim : n_keys, random.below(5));
+        const Input<float> vectors(random, other, n_heads * (keys ? head_dim : n_keys), random.below(5));
         Input<T> rows((kSlots - 1) * stride + head_dim, random.below(5));
         fill_rows(random, pattern, rows);
         Input<uint32_t> slots(n_keys);
         for (size_t i = 0; i < n_keys; ++i) slots[i] = static_cast<uint32_t>(random.below(kSlots));
-        const size_t n_out = keys ? n_keys : head_dim;
+        const size_t n_out = n_heads * (keys ? n_keys : head_dim);
         const Input<float> before(random, Pattern::kRandom, n_out);
         Output<float> out(before.data(), n_out, random.below(5));
-        run(vector.data(), rows.data(), stride, slots.data(), n_keys, head_dim, out);
+        run(vectors.data(), n_heads, rows.data(), stride, slots.data(), n_keys, head_dim, out);
         out.compare(tally, keys ? "scores" : "y");
         if (tally.done()) return;
       }
@@ -47,20 +54,20 @@ void sweep(Tally& tally, bool keys, Run run) {
 template <typename T, typename Kernel>
 void sweep_scores(Kernel scalar, Kernel tested, Tally& tally) {
   sweep<T>(tally, true,
-           [&](const float* q, const T* k, size_t stride, const uint32_t* slots, size_t n_keys,
-               size_t head_dim, Output<float>& out) {
-             scalar(q, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
-             tested(q, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
+           [&](const float* q, size_t n_heads, const T* k, size_t stride, const uint32_t* slots,
+               size_t n_keys, size_t head_dim, Output<float>& out) {
+             scalar(q, n_heads, k, stride, slots, n_keys, head_dim, 0.125f, out.reference());
+             tested(q, n_heads, k, stride, slots, n_keys, head_dim, 0.125f, out.tested());
            });
 }
 
 template <typename T, typename Kernel>
 void sweep_values(Kernel scalar, Kernel tested, Tally& tally) {
   sweep<T>(tally, false,
-           [&](const float* p, const T* v, size_t stride, const uint32_t* slots, size_t n_keys,
-               size_t head_dim, Output<float>& out) {
-             scalar(p, v, stride, slots, n_keys, head_dim, out.reference());
-             tested(p, v, stride, slots, n_keys, head_dim, out.tested());
+           [&](const float* p, size_t n_heads, const T* v, size_t stride, const uint32_t* slots,
+               size_t n_keys, size_t head_dim, Output<float>& out) {
+             scalar(p, n_heads, v, stride, slots, n_keys, head_dim, out.reference());
+             tested(p, n_heads, v, stride, slots, n_keys, head_dim, out.tested());
            });
 }
 

@@ -155,8 +155,11 @@ class Walk {
     keep_keys(layer);
     barrier();
     const size_t group = cfg_.n_heads / cfg_.n_kv_heads;
-    team_.split(cfg_.n_heads, 1, group, [&](const Range& heads) {
-      for (size_t head = heads.begin; head < heads.end; ++head) attend(layer, head, head / group);
+    team_.split(cfg_.n_heads, group, group, [&](const Range& heads) {
+      for (size_t head = heads.begin, end; head < heads.end; head = end) {
+        end = std::min({heads.end, (head / group + 1) * group, head + ops::kHeadsTogether});
+        attend(layer, head, end - head, head / group);
+      }
     });
     watch_.lap(Operation::kAttention);
     barrier();
@@ -191,21 +194,23 @@ class Walk {
       }
   }
 
-  // One head over all positions of the pass.
-  void attend(size_t layer, size_t head, size_t kv_head) {
+  // Heads that share a KV head, over all positions of the pass.
+  void attend(size_t layer, size_t head, size_t n_heads, size_t kv_head) {
     const size_t d = cfg_.head_dim, half = d / 2;
     for (size_t t = 0; t < n_; ++t) {
       float *q = s_.q.data() + t * s_.a_stride + head * d, *o = s_.o.data() + t * s_.a_stride + head * d;
-      ops::rope(k_, q, s_.cos.data() + t * half, s_.sin.data() + t * half, half);
+      for (size_t h = 0; h < n_heads; ++h)
+        ops::rope(k_, q + h * d, s_.cos.data() + t * half, s_.sin.data() + t * half, half);
       KvWindow& kv = all_.state[t]->kv;
       const uint32_t* key_rows = s_.key_rows.data() + t * cfg_.context;
       if (cfg_.kv_f16)
-        ops::attend(k_, q,
+        ops::attend(k_, q, n_heads,
                     ops::KvViewF16{kv.keys_f16(layer, kv_head), kv.values_f16(layer, kv_head), kv.stride()},
                     key_rows, s_.n_keys[t], d, factor_, me_.scores.data(), o);
       else
-        ops::attend(k_, q, ops::KvView{kv.keys(layer, kv_head), kv.values(layer, kv_head), kv.stride()},
-                    key_rows, s_.n_keys[t], d, factor_, me_.scores.data(), o);
+        ops::attend(k_, q, n_heads,
+                    ops::KvView{kv.keys(layer, kv_head), kv.values(layer, kv_head), kv.stride()}, key_rows,
+                    s_.n_keys[t], d, factor_, me_.scores.data(), o);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/attention.h"
+
 namespace spiked::bitnet {
 namespace {
 
@@ -83,7 +85,7 @@ Scratch::Scratch(const Config& c, unsigned n_workers)
       workers(n_workers) {
   for (Worker& w : workers) {
     w.own = Stream(c, 1);
-    w.scores.resize(c.context);
+    w.scores.resize(std::min<size_t>(c.n_heads / c.n_kv_heads, ops::kHeadsTogether) * c.context);
     w.y_scale.resize(kMaxBatch);
     w.embedding.resize(c.embed_dim);
   }

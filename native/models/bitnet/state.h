@@ -59,7 +59,7 @@ struct Scratch final : spiked::Scratch {
   /// One worker's own.
   struct Worker {
     Stream own;                       ///< [1]
-    std::vector<float> scores;        ///< [context]
+    std::vector<float> scores;        ///< [heads together, context]
     std::vector<float> y_scale;       ///< [B]
     std::vector<uint16_t> embedding;  ///< [D] a row read from the file
   };

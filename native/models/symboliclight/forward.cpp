@@ -343,7 +343,7 @@ class Walk {
         for (size_t i = 0; i < d; ++i) value[i] = row(s_.v, t)[at + i];
         ops::rope(k_, q, cos, sin, half);
         ops::rope(k_, key, cos, sin, half);
-        ops::attend(k_, q, {keys, values, kv.stride()}, key_rows(t), me_.n_keys[t], d, factor_,
+        ops::attend(k_, q, 1, {keys, values, kv.stride()}, key_rows(t), me_.n_keys[t], d, factor_,
                     me_.scores.data(), u);
       }
       ops::mix(k_, b.gate, u, decay, d, u);

@@ -26,7 +26,7 @@ constexpr size_t kWidth = 1536, kRows = 64, kPanels = kRows / layout::kPanelRows
 constexpr size_t kBatch = 32;
 constexpr size_t kColumns = 512, kActiveEach = 4;  // one column in four is active
 constexpr size_t kParts = 4;
-constexpr size_t kHeadDim = 96, kKeys = 64;
+constexpr size_t kHeadDim = 96, kKeys = 64, kHeads = 4;
 
 struct Random {
   uint64_t state = 1;
@@ -136,12 +136,12 @@ void ternary(const Kernels& k, Random& random) {
   counted("quantize_ternary", 1, 0, [&] { k.quantize_ternary(x.data(), kWidth, q.data()); });
   uint32_t slots[kKeys];
   for (size_t i = 0; i < kKeys; ++i) slots[i] = static_cast<uint32_t>((i * 5 + 3) % kKeys);
-  AlignedArray<float> scores(kKeys);
+  AlignedArray<float> scores(kHeads * kKeys);
   counted("attend_scores_f16", 1, 0, [&] {
-    k.attend_scores_f16(x.data(), f16.data(), kHeadDim, slots, kKeys, kHeadDim, 0.1f, scores.data());
+    k.attend_scores_f16(x.data(), kHeads, f16.data(), kHeadDim, slots, kKeys, kHeadDim, 0.1f, scores.data());
   });
   counted("attend_values_f16", 1, 0, [&] {
-    k.attend_values_f16(scores.data(), f16.data(), kHeadDim, slots, kKeys, kHeadDim, y.data());
+    k.attend_values_f16(scores.data(), kHeads, f16.data(), kHeadDim, slots, kKeys, kHeadDim, y.data());
   });
   counted("rms_norm", 1, 0, [&] { k.rms_norm(x.data(), weight.data(), kWidth, 1e-5f, x.data()); });
   counted("relu_square_mul", 1, 0, [&] { k.relu_square_mul(x.data(), weight.data(), kWidth, x.data()); });
@@ -176,11 +176,12 @@ void rest(const Kernels& k, Random& random) {
   uint32_t slots[kKeys];
   for (size_t i = 0; i < kKeys; ++i) slots[i] = static_cast<uint32_t>((i * 5 + 3) % kKeys);
   counted("attend_scores", 1, 0, [&] {
-    k.attend_scores(a.data(), keys.data(), kHeadDim, slots, kKeys, kHeadDim, 0.1f, scores.data());
+    k.attend_scores(a.data(), 1, keys.data(), kHeadDim, slots, kKeys, kHeadDim, 0.1f, scores.data());
   });
   counted("softmax", 1, 0, [&] { k.softmax(scores.data(), kKeys); });
-  counted("attend_values", 1, 0,
-          [&] { k.attend_values(scores.data(), keys.data(), kHeadDim, slots, kKeys, kHeadDim, y.data()); });
+  counted("attend_values", 1, 0, [&] {
+    k.attend_values(scores.data(), 1, keys.data(), kHeadDim, slots, kKeys, kHeadDim, y.data());
+  });
   counted("layer_norm", 1, 0, [&] { k.layer_norm(a.data(), b.data(), b.data(), kWidth, 1e-5f, y.data()); });
   counted("add_f32", 1, 0, [&] { k.add_f32(a.data(), b.data(), kWidth, y.data()); });
   counted("membrane_step", 1, 0,

@@ -199,30 +199,36 @@ const unit::Unit columns_unit("oracle: column_sum_f32 against f64, column_sum_i8
 
 const unit::Unit attend_unit("oracle: attend_scores and attend_values against f64", [](unit::Test& t) {
   std::mt19937 random(14);
-  const size_t head_dim = 45, stride = 50, n_keys = 9;
+  const size_t n_heads = 3, head_dim = 45, stride = 50, n_keys = 9;
   const uint32_t slots[n_keys] = {7, 8, 9, 0, 1, 2, 3, 4, 4};
-  const std::vector<float> q = numbers(random, head_dim), rows = numbers(random, 10 * stride);
-  const std::vector<float> p = numbers(random, n_keys);
-  std::vector<float> scores(n_keys), y(head_dim);
-  scalar().attend_scores(q.data(), rows.data(), stride, slots, n_keys, head_dim, 0.25f, scores.data());
-  scalar().attend_values(p.data(), rows.data(), stride, slots, n_keys, head_dim, y.data());
-  for (size_t i = 0; i < n_keys; ++i) {
+  const std::vector<float> q = numbers(random, n_heads * head_dim), rows = numbers(random, 10 * stride);
+  const std::vector<float> p = numbers(random, n_heads * n_keys);
+  std::vector<float> scores(n_heads * n_keys), y(n_heads * head_dim);
+  scalar().attend_scores(q.data(), n_heads, rows.data(), stride, slots, n_keys, head_dim, 0.25f,
+                         scores.data());
+  scalar().attend_values(p.data(), n_heads, rows.data(), stride, slots, n_keys, head_dim, y.data());
+  for (size_t score = 0; score < n_heads * n_keys; ++score) {
+    const size_t h = score / n_keys, i = score % n_keys;
     double sum = 0, size = 0;
     for (size_t c = 0; c < head_dim; ++c) {
-      const double term = static_cast<double>(q[c]) * static_cast<double>(rows[slots[i] * stride + c]);
+      const double term =
+          static_cast<double>(q[h * head_dim + c]) * static_cast<double>(rows[slots[i] * stride + c]);
       sum += term;
       size += std::fabs(term);
     }
-    expect_near(t, "scores", i, sum / 4, scores[i], (static_cast<double>(head_dim) / 8 + 5) * kUnit * size);
+    expect_near(t, "scores", score, sum / 4, scores[score],
+                (static_cast<double>(head_dim) / 8 + 5) * kUnit * size);
   }
-  for (size_t j = 0; j < head_dim; ++j) {
+  for (size_t value = 0; value < n_heads * head_dim; ++value) {
+    const size_t h = value / head_dim, j = value % head_dim;
     double sum = 0, size = 0;
     for (size_t i = 0; i < n_keys; ++i) {
-      const double term = static_cast<double>(p[i]) * static_cast<double>(rows[slots[i] * stride + j]);
+      const double term =
+          static_cast<double>(p[h * n_keys + i]) * static_cast<double>(rows[slots[i] * stride + j]);
       sum += term;
       size += std::fabs(term);
     }
-    expect_near(t, "y", j, sum, y[j], static_cast<double>(n_keys) * kUnit * size);
+    expect_near(t, "y", value, sum, y[value], static_cast<double>(n_keys) * kUnit * size);
   }
 });
 
@@ -242,7 +248,7 @@ const unit::Unit order_unit("oracle: a dot product is eight partial sums and one
     differs_in_pairs += in_pairs != expected;
     const uint32_t slot = 0;
     float found = 0;
-    scalar().attend_scores(q.data(), k.data(), 16, &slot, 1, 16, 1.0f, &found);
+    scalar().attend_scores(q.data(), 1, k.data(), 16, &slot, 1, 16, 1.0f, &found);
     t.expect(found == expected, spiked::format("expected %a, found %a", static_cast<double>(expected),
                                                static_cast<double>(found)));
   }
@@ -257,7 +263,7 @@ const unit::Unit fused_unit("oracle: steps of a dot product are fused, residuals
                                           k[9] = {1.0f, 0, 0, 0, 0, 0, 0, 0, b};
                               const uint32_t slot = 0;
                               float score = 1;
-                              scalar().attend_scores(q, k, 9, &slot, 1, 9, 1.0f, &score);
+                              scalar().attend_scores(q, 1, k, 9, &slot, 1, 9, 1.0f, &score);
                               t.expect(score == -0x1p-26f, "attend_scores must fuse");
                               float y = -1.0f;
                               scalar().scaled_add(a, &b, 1, &y);
