@@ -17,9 +17,10 @@ CpuFeatures detect() {
   __builtin_cpu_init();
   f.avx2 = __builtin_cpu_supports("avx2") != 0;
   f.fma = __builtin_cpu_supports("fma") != 0;
-  // Not a name that every compiler's __builtin_cpu_supports knows; it uses AVX's registers, which the system saves if avx2 is there.
-  unsigned a, b, c = 0, d;
+  // Not names that every compiler's __builtin_cpu_supports knows; they use AVX's registers, which the system saves if avx2 is there.
+  unsigned a, b, c, d;
   f.f16c = f.avx2 && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  f.avx_vnni = f.avx2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & bit_AVXVNNI) != 0;
 #elif defined(__aarch64__)
   const unsigned long bits = getauxval(AT_HWCAP);
   f.asimd = (bits & HWCAP_ASIMD) != 0;

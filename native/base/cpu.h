@@ -4,7 +4,7 @@ namespace spiked {
 
 /// What this CPU and its operating system offer, of the features that some ISA folder needs.
 struct CpuFeatures {
-  bool avx2, fma, f16c;
+  bool avx2, fma, f16c, avx_vnni;
   bool asimd, asimd_dotprod;
 };
 

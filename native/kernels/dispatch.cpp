@@ -8,11 +8,14 @@
 namespace spiked::kernels {
 
 // Every folder's functions by list.def; an ISA that takes another folder's version never defines its own.
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) std::remove_pointer_t<type> name;
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) std::remove_pointer_t<type> name;
 namespace scalar {
 #include "kernels/list.def"
 }
 namespace avx2 {
+#include "kernels/list.def"
+}
+namespace avx2_vnni {
 #include "kernels/list.def"
 }
 namespace neon {
@@ -26,30 +29,37 @@ namespace neon_dotprod {
 namespace {
 
 constexpr Kernels kScalar = {
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) scalar::name,
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) scalar::name,
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
 };
 
 #if defined(SPIKED_HAVE_AVX2)
 constexpr Kernels kAvx2 = {
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) avx2::name,
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) avx2::name,
+#include "kernels/list.def"
+#undef SPIKED_KERNEL
+};
+constexpr Kernels kAvx2Vnni = {
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) avx2_vnni::name,
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
 };
 constexpr const Kernels* kAvx2Table = &kAvx2;
+constexpr const Kernels* kAvx2VnniTable = &kAvx2Vnni;
 #else
 constexpr const Kernels* kAvx2Table = nullptr;
+constexpr const Kernels* kAvx2VnniTable = nullptr;
 #endif
 
 #if defined(SPIKED_HAVE_NEON)
 constexpr Kernels kNeon = {
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) neon::name,
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) neon::name,
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
 };
 constexpr Kernels kNeonDotprod = {
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) neon_dotprod::name,
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) neon_dotprod::name,
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
     layout::I16Order::kBytePlanes,
@@ -78,8 +88,10 @@ std::string supported_names() {
 const std::vector<Isa>& isas() {
   static const std::vector<Isa> table = [] {
     const CpuFeatures& cpu = cpu_features();
+    const bool avx2 = cpu.avx2 && cpu.fma && cpu.f16c;
     return std::vector<Isa>{
-        row("avx2", cpu.avx2 && cpu.fma && cpu.f16c, kAvx2Table),
+        row("avx2_vnni", avx2 && cpu.avx_vnni, kAvx2VnniTable),
+        row("avx2", avx2, kAvx2Table),
         row("neon_dotprod", cpu.asimd && cpu.asimd_dotprod, kNeonDotprodTable),
         row("neon", cpu.asimd, kNeonTable),
         row("scalar", true, &kScalar),

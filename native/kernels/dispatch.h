@@ -9,7 +9,7 @@ namespace spiked::kernels {
 
 /// One instruction set: its name, whether this build and this CPU have it, and its table.
 struct Isa {
-  const char* name;        ///< scalar | avx2 | neon | neon_dotprod
+  const char* name;        ///< scalar | avx2 | avx2_vnni | neon | neon_dotprod
   bool supported;          ///< compiled in and present on this CPU
   const Kernels* kernels;  ///< null when not compiled in
 };

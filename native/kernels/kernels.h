@@ -204,13 +204,14 @@ using MatmulF16F32 = void (*)(const uint16_t* w, const float* x, size_t x_stride
                               size_t row_begin, size_t row_end, float* y, size_t y_stride);
 
 /// As AttendScores and AttendValues with f16 keys and values, which are f32 numbers exactly.
-using AttendScoresF16 = void (*)(const float* q, const uint16_t* k, size_t k_stride, const uint32_t* slots,
-                                 size_t n_keys, size_t head_dim, float factor, float* scores);
-using AttendValuesF16 = void (*)(const float* p, const uint16_t* v, size_t v_stride, const uint32_t* slots,
-                                 size_t n_keys, size_t head_dim, float* y);
+using AttendScoresF16 = void (*)(const float* q, size_t n_heads, const uint16_t* k, size_t k_stride,
+                                 const uint32_t* slots, size_t n_keys, size_t head_dim, float factor,
+                                 float* scores);
+using AttendValuesF16 = void (*)(const float* p, size_t n_heads, const uint16_t* v, size_t v_stride,
+                                 const uint32_t* slots, size_t n_keys, size_t head_dim, float* y);
 
 struct Kernels {
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) type name;
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) type name;
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
   /// What quantize_i16, matmul_i8_i16 and matmul_i4_i16 agree on.

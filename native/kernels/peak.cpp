@@ -13,6 +13,7 @@ namespace spiked::kernels {
   uint64_t peak_t2_i8(size_t); \
   }
 SPIKED_PEAKS(avx2)
+SPIKED_PEAKS(avx2_vnni)
 SPIKED_PEAKS(neon)
 SPIKED_PEAKS(neon_dotprod)
 #undef SPIKED_PEAKS
@@ -24,6 +25,10 @@ constexpr Peaks kAvx2 = {
     {"vfmadd231ps", avx2::peak_f32},          {"vpmaddubsw, vpmaddwd, vpaddd", avx2::peak_i8},
     {"vpmaddwd, vpaddd", avx2::peak_i16},     {"2 vpmaddubsw, vpaddw, vpmaddwd, vpaddd", avx2::peak_i4_i8},
     {"vpmaddubsw, vpaddw", avx2::peak_t2_i8},
+};
+constexpr Peaks kAvx2Vnni = {
+    {"vfmadd231ps", avx2::peak_f32},  {"vpdpbusd", avx2_vnni::peak_i8}, {"vpmaddwd, vpaddd", avx2::peak_i16},
+    {"vpdpbusd", avx2_vnni::peak_i8}, {"vpdpbusd", avx2_vnni::peak_i8},
 };
 #endif
 
@@ -46,6 +51,7 @@ constexpr Peaks kNeonDotprod = {
 const Peaks* peaks(const char* isa) {
 #if defined(SPIKED_HAVE_AVX2)
   if (std::strcmp(isa, "avx2") == 0) return &kAvx2;
+  if (std::strcmp(isa, "avx2_vnni") == 0) return &kAvx2Vnni;
 #endif
 #if defined(SPIKED_HAVE_NEON)
   if (std::strcmp(isa, "neon") == 0) return &kNeon;

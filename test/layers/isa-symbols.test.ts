@@ -8,7 +8,7 @@ const test = suite('isa symbols');
 const noNm = missing('nm');
 
 /** The vector ISAs of this machine; test/arm64 looks at the board's when this machine is another. */
-const vectorIsas = process.arch === 'arm64' ? ['neon', 'neon_dotprod'] : ['avx2'];
+const vectorIsas = process.arch === 'arm64' ? ['neon', 'neon_dotprod'] : ['avx2', 'avx2_vnni'];
 
 for (const isa of vectorIsas) {
   const sources = join(root, 'native/kernels', isa);

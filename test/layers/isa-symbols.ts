@@ -5,7 +5,7 @@ import { run } from '../tools/process.js';
 /** Object files of ISA folders inside a build folder, newest layout of cmake: .../native/kernels/<isa>/<name>.cpp.o */
 export function isaObjects(build: string): { isa: string; path: string }[] {
   return readdirSync(build, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
-    const isa = /native\/kernels\/(avx2|neon|neon_dotprod)\/[^/]+\.o(bj)?$/.exec(name)?.[1];
+    const isa = /native\/kernels\/(avx2|avx2_vnni|neon|neon_dotprod)\/[^/]+\.o(bj)?$/.exec(name)?.[1];
     const path = join(build, name);
     return isa !== undefined && statSync(path).isFile() ? [{ isa, path }] : [];
   });

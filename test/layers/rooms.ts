@@ -32,7 +32,7 @@ const kernelContract = [
 ];
 
 /** Compiled with instruction-set flags, so they hold no shared inline code and include only intrinsics and C headers. */
-export const isaFolders = ['avx2', 'neon', 'neon_dotprod'].map((isa) => `native/kernels/${isa}`);
+export const isaFolders = ['avx2', 'avx2_vnni', 'neon', 'neon_dotprod'].map((isa) => `native/kernels/${isa}`);
 
 export const rooms: readonly Room[] = [
   { folder: 'native/base', uses: [] },

@@ -13,7 +13,7 @@ using testing::Tally;
 /// Every sweep must fail on its faulty kernel.
 void check_faults(const Kernels& faulty, const char* fault, uint64_t seed, Tally& tally) {
   const Kernels& scalar = testing::scalar_kernels();
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod)                    \
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod)         \
   {                                                                            \
     tally.begin_case(std::string(#name) + " that " + fault);                   \
     Tally planted(seed, true);                                                 \
@@ -41,11 +41,11 @@ Status self_test(const Isa& isa, uint64_t seed, SelfTestReport report, void* use
     }
     if (report != nullptr) report(user, name, tally.cases(), tally.failures(), tally.detail().c_str());
   };
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) \
-  {                                                         \
-    Tally tally(seed, false);                               \
-    testing::sweep_##name(scalar, *isa.kernels, tally);     \
-    conclude(#name, tally);                                 \
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) \
+  {                                                                    \
+    Tally tally(seed, false);                                          \
+    testing::sweep_##name(scalar, *isa.kernels, tally);                \
+    conclude(#name, tally);                                            \
   }
 #include "kernels/list.def"
 #undef SPIKED_KERNEL

@@ -1,5 +1,6 @@
 #include "kernels/dispatch.h"
 
+#include <iterator>
 #include <string_view>
 
 #include "unit.h"
@@ -9,17 +10,16 @@ namespace {
 using namespace spiked;
 using namespace spiked::kernels;
 
-const unit::Unit names_unit("dispatch: every name of the project is known, scalar is always there",
-                            [](unit::Test& t) {
-                              const std::string_view expected[] = {"avx2", "neon_dotprod", "neon", "scalar"};
-                              t.expect(isas().size() == 4, "four ISAs");
-                              for (size_t i = 0; i < isas().size() && i < 4; ++i)
-                                t.expect(isas()[i].name == expected[i], "order of preference");
-                              t.expect(isas().back().supported, "scalar is supported");
-                              for (const Isa& isa : isas())
-                                t.expect(!isa.supported || isa.kernels != nullptr,
-                                         "a supported ISA has a table");
-                            });
+const unit::Unit names_unit(
+    "dispatch: every name of the project is known, scalar is always there", [](unit::Test& t) {
+      const std::string_view expected[] = {"avx2_vnni", "avx2", "neon_dotprod", "neon", "scalar"};
+      t.expect(isas().size() == std::size(expected), "five ISAs");
+      for (size_t i = 0; i < isas().size() && i < std::size(expected); ++i)
+        t.expect(isas()[i].name == expected[i], "order of preference");
+      t.expect(isas().back().supported, "scalar is supported");
+      for (const Isa& isa : isas())
+        t.expect(!isa.supported || isa.kernels != nullptr, "a supported ISA has a table");
+    });
 
 const unit::Unit best_unit("dispatch: no name selects the best supported", [](unit::Test& t) {
   const auto best = select("");
@@ -56,7 +56,7 @@ const unit::Unit tables_unit("dispatch: no table has a hole", [](unit::Test& t) 
   for (const Isa& isa : isas()) {
     if (isa.kernels == nullptr) continue;
     const std::string folder = isa.name;
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) \
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) \
   t.expect(isa.kernels->name != nullptr, folder + " lacks " #name);
 #include "kernels/list.def"
 #undef SPIKED_KERNEL

@@ -27,7 +27,7 @@ struct Totals {
 };
 
 constexpr uint64_t kKernels = 0
-#define SPIKED_KERNEL(type, name, avx2, neon, neon_dotprod) +1
+#define SPIKED_KERNEL(type, name, avx2, avx2_vnni, neon, neon_dotprod) +1
 #include "kernels/list.def"
 #undef SPIKED_KERNEL
     ;
