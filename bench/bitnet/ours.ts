@@ -38,6 +38,8 @@ export interface Rates {
   prefill: number;
   /** Least bytes of weights that a token reads. */
   bytesPerToken: number;
+  /** Kernels in use, where it is known. */
+  isa?: string;
 }
 
 const warmUpTokens = 16;
@@ -47,7 +49,7 @@ export async function oursTurn(
   path: string,
   { head, engine: options }: Setting,
   { threads, promptTokens, tokens, context }: Length,
-): Promise<Rates & { isa: string }> {
+): Promise<Rates> {
   const engine = addon().openEngine({ threads, context, ...options });
   const model = await engine.openModel(path);
   model.checkHead(head);

@@ -30,6 +30,8 @@ type Figures = Record<Figure, Spread>;
 export interface Row {
   name: string;
   threads: number;
+  /** Null for the rival, which does not tell. */
+  isa: string | null;
   bytes_per_token: number;
   read_bandwidth_gb_s: Spread;
   figures: Figures;
@@ -47,6 +49,7 @@ export function row(contender: Contender, rival: Contender | null): Row {
   return {
     name,
     threads,
+    isa: turns[0]?.isa ?? null,
     bytes_per_token: turns[0]?.bytesPerToken ?? 0,
     read_bandwidth_gb_s: spreadOf(turns.map(({ readGbPerS }) => readGbPerS)),
     figures: each((figure) => turns.map(figure)),

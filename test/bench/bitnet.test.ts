@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { addon } from '../../native/host/index.js';
 import { row, markdown, type Turn } from '../../bench/bitnet/report.js';
 import { rivalRates } from '../../bench/bitnet/rival.js';
 import { watched } from '../../bench/bitnet/turn.js';
@@ -121,6 +122,13 @@ test('turns of both, and their ratios as JSON', async () => {
   const { rows } = JSON.parse(found.stdout) as { rows: ReturnType<typeof row>[] };
   const names = rows.map(({ name }) => name);
   assert.equal(names, ['bitnet.cpp', 'spiked full', 'spiked full-kv16']);
+  const best = addon()
+    .isas()
+    .find(({ supported }) => supported)?.name;
+  assert.equal(
+    rows.map(({ isa }) => isa),
+    [null, best, best],
+  );
   assert.is(rows[0]?.figures.decode_tokens_per_s.median, 12.5);
   const decode = rows[1]?.figures.decode_tokens_per_s.median ?? NaN;
   assert.is(rows[1]?.ratios?.decode_tokens_per_s.median, decode / 12.5);
