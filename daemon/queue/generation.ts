@@ -204,7 +204,9 @@ export class Generation implements Job {
     }
     const { params, model } = this.setup;
     const prompt = this.prompt ?? new Int32Array();
-    const session = (this.session ??= this.begin());
+    if (this.session === null) await this.begin();
+    const { session } = this;
+    if (session === null) return;
     const left = prompt.length - this.fed;
     if (left > prefillChunk) {
       await session.forward(prompt.subarray(this.fed, this.fed + prefillChunk), { logits: 'none' });
@@ -235,14 +237,27 @@ export class Generation implements Job {
     });
   }
 
-  private begin(): NativeSession {
+  /** Opens the session. What was cancelled holds its memory until the engine has left its step: without room, this waits for that. */
+  private async begin(): Promise<void> {
+    const { sequence, scheduler } = this.setup;
+    while (!this.over && !this.interrupted) {
+      try {
+        this.start(sequence.begin());
+        return;
+      } catch (error) {
+        const isFull = error instanceof SpikedError && error.code === 'ERR_RAM_BUDGET';
+        if (!isFull || !(await scheduler.whenLeft())) throw error;
+      }
+    }
+  }
+
+  private start({ session, fed }: ReturnType<Sequence['begin']>): void {
+    this.session = session;
     this.startedNs = process.hrtime.bigint();
     this.setup.counts.waited(this.startedNs - this.arrivedNs);
-    const { session, fed } = this.setup.sequence.begin();
     session.seed(this.setup.seed);
     this.fed = this.kept = fed;
     this.before = this.stats = session.stats();
-    return session;
   }
 
   private interrupt(reason: Interruption): void {

@@ -37,7 +37,7 @@ export class Scheduler {
   private readonly active: Job[] = [];
   /** Each owner's jobs in order of arrival; the owner whose turn comes next is first. */
   private readonly queues = new Map<object, Job[]>();
-  private readonly working = new Set<Job>();
+  private readonly working = new Map<Job, Promise<boolean>>();
   private woken = false;
   private idle: (() => void)[] = [];
 
@@ -100,6 +100,13 @@ export class Scheduler {
     return new Promise((resolve) => this.idle.push(resolve));
   }
 
+  /** Resolves when the calls of jobs that were removed have ended, which hold their memory until then; false when there is none. */
+  async whenLeft(): Promise<boolean> {
+    const leaving = [...this.working].filter(([job]) => !this.active.includes(job));
+    await Promise.all(leaving.map(([, run]) => run));
+    return leaving.length > 0;
+  }
+
   private get waiting(): Job[] {
     return [...this.queues.values()].flat();
   }
@@ -115,8 +122,9 @@ export class Scheduler {
   }
 
   private async work(job: Job): Promise<void> {
-    this.working.add(job);
-    const over = await job.run();
+    const run = job.run();
+    this.working.set(job, run);
+    const over = await run;
     this.working.delete(job);
     if (over) this.remove(job);
     else this.wake();

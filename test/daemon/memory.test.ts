@@ -79,6 +79,17 @@ test('generations that would cross it are refused when their turn comes; the oth
   assert.is((await client.serverMemory()).reserved_bytes, before.reserved_bytes);
 });
 
+test('a generation after cancelled ones waits for their memory instead of being refused', async () => {
+  for (let i = 0; i < 20; ++i) {
+    const all = Array.from({ length: 2 }, () => client.generate(endless));
+    await Promise.all(all.map((generation) => generation[Symbol.asyncIterator]().next()));
+    await Promise.all(all.map((generation) => generation.cancel()));
+    const next = Array.from({ length: 2 }, () => client.generate({ ...endless, max_tokens: 3 }).result);
+    for (const { generated_tokens: n } of await Promise.all(next)) assert.is(n, 3);
+    await Promise.all(all.map(({ result }) => result));
+  }
+});
+
 test('server.memory adds up, and every figure is a finite number', async () => {
   const m = await client.serverMemory();
   for (const [name, value] of Object.entries(m))

@@ -157,7 +157,11 @@ test('stop strings end a text at their last id; cancels at the last that was tol
           events.map(({ token }) => token),
           result.tokens,
         );
-        assert.is(events.map(({ text }) => text).join(''), result.text);
+        const told = events.map(({ text }) => text).join('');
+        // Of an id whose UTF-8 sequence went on, no event can tell any more.
+        const rest = result.stop_reason === 'cancelled' ? /^\ufffd*$/ : /^$/;
+        assert.is(result.text.slice(0, told.length), told);
+        assert.match(result.text.slice(told.length), rest);
         found.push(...result.tokens);
         assert.equal(found, whole.tokens.slice(0, found.length));
       }
