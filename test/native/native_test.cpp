@@ -1,4 +1,4 @@
-// spiked_native_test [PART]: runs every test whose name contains PART; exit status 1 when one fails or none ran.
+// spiked_native_test [PART | --except PART]: runs every test whose name contains PART, or does not; exit status 1 when one fails or none ran.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -19,10 +19,11 @@ double now_s() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string part = argc > 1 ? argv[1] : "";
+  const bool except = argc > 2 && std::string(argv[1]) == "--except";
+  const std::string part = except ? argv[2] : argc > 1 ? argv[1] : "";
   int passed = 0, failed = 0;
   for (const auto& [name, body] : unit::Unit::all()) {
-    if (name.find(part) == std::string::npos) continue;
+    if ((name.find(part) == std::string::npos) != except) continue;
     unit::Test test;
     const double begin_s = now_s();
     body(test);

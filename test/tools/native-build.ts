@@ -36,7 +36,6 @@ export function programPath(folder: string, program: string): string {
 export interface ProgramOptions {
   /** A command in front of the program: an emulator. */
   launcher?: readonly string[];
-  env?: Record<string, string>;
 }
 
 /** Runs a program of test/native, whose last line is `N passed, N failed`. */
@@ -44,12 +43,12 @@ export async function runProgram(
   folder: string,
   program: string,
   args: readonly string[],
-  { launcher = [], env = {} }: ProgramOptions = {},
+  { launcher = [] }: ProgramOptions = {},
 ): Promise<StageResult> {
   const path = programPath(folder, program);
   if (!existsSync(path)) return fail(`${path}: not built\n`);
   const [command = path, ...rest] = [...launcher, path, ...args];
-  const result = await run(command, rest, { cwd: root, env, timeoutMs: runMs });
+  const result = await run(command, rest, { cwd: root, timeoutMs: runMs });
   const counts = /^(\d+) passed, (\d+) failed\s*$/m.exec(result.stdout.split('\n').slice(-3).join('\n'));
   const title = `${folder}/${program} ${args.join(' ')}`;
   if (counts === null)

@@ -28,9 +28,8 @@ int32_t sum_lanes(__m256i v) {
 /// sum += the 32 products of codes and q, four to a lane.
 void add_products(__m256i& sum, __m256i codes, const int8_t* q) {
   __m256i added = _mm256_dpbusd_avx_epi32(sum, codes, load(q));
-  asm(""
-      : "+x"(
-          added));  // keeps the steps of a loop in order: GCC 12 interleaves them, copies half of the sums and spills some
+  // Keeps the steps of a loop in order: GCC 12 interleaves them, copies half of the sums and spills some.
+  asm("" : "+x"(added));
   sum = added;
 }
 

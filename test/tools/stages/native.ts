@@ -5,18 +5,22 @@ import { add, type Stage } from '../report.js';
 import { tinyModelFile, tinyWeights } from '../tiny-model.js';
 import type { StageResult } from '../report.js';
 
-/** The programs of test/native over the tiny models, two at a time. */
-export async function nativePrograms(folder: string, env: Record<string, string> = {}): Promise<StageResult> {
+/**
+ * The programs of test/native over the tiny models, two at a time.
+ *
+ * @param args  of the unit tests, all without
+ */
+export async function nativePrograms(folder: string, args: string[] = []): Promise<StageResult> {
   const smoke = 'spiked_engine_smoke';
   const programs: [name: string, args: string[]][] = tinyWeights.map((weights) => [
     smoke,
     [tinyModelFile(weights)],
   ]);
-  if (existsSync(programPath(folder, 'spiked_native_test'))) programs.unshift(['spiked_native_test', []]);
+  if (existsSync(programPath(folder, 'spiked_native_test'))) programs.unshift(['spiked_native_test', args]);
   const results = await runInLanes(programs, {
     waits: () => true,
     long: () => false,
-    run: ([name, args]) => runProgram(folder, name, args, { env }),
+    run: ([name, words]) => runProgram(folder, name, words),
     tell: () => undefined,
   });
   return add(...results);
