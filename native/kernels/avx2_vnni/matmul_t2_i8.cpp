@@ -84,7 +84,7 @@ void multiply_token(const uint8_t* w, const int8_t* q, int32_t q_sum, float y_sc
 template <size_t n_tokens>
 void multiply_row(const uint8_t* w, const int8_t* q, size_t q_stride, size_t cols,
                   int32_t (&dots)[n_tokens]) {
-  // Eight chains in all: a product waits for the last of its chain.
+  // Up to eight chains: a product waits for the last of its chain.
   constexpr size_t kChains = n_tokens == 4 ? 2 : 4;
   const __m256i mask = _mm256_set1_epi8(0x03);
   __m256i sums[n_tokens][kChains];
