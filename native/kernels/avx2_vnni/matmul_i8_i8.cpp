@@ -87,7 +87,7 @@ void matmul_i8_i8(const int8_t* w, const float* scale, const int8_t* q, const fl
                   size_t batch, size_t cols, size_t panel_begin, size_t panel_end, float* y,
                   size_t y_stride) {
   const size_t fitting = kPanelBlockBytes / (kPanelRows * cols + 1), block = fitting == 0 ? 1 : fitting;
-  // One token has no activations to keep in L1, so all panels are one block.
+  // One token walks all panels once, and its offsets are summed once.
   const size_t step = batch == 1 ? panel_end - panel_begin : block;
   for (size_t panel = panel_begin; panel < panel_end; panel += step) {
     const size_t end = panel_end - panel < step ? panel_end : panel + step;
